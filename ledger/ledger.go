@@ -37,6 +37,7 @@ type Ledger struct {
 	tickets     map[Ticket]*ticket
 	strays      []Stray
 	lastID      uint64
+	tended      time.Time // when old records were last forgotten
 }
 
 // New returns an empty ledger.

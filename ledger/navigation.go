@@ -48,7 +48,6 @@ type navigation struct {
 	initiator gate.Initiator
 	opened    time.Time
 	hops      []*hop
-	settled   time.Time
 }
 
 type hop struct {
@@ -140,12 +139,13 @@ func (l *Ledger) NoteStray(w Wire) {
 
 // tend forgets what nobody can ask for any more. The lock must be held.
 func (l *Ledger) tend() {
-	if len(l.navigations) < maxNavigations/8 && len(l.tickets) < maxNavigations {
+	if time.Since(l.tended) < time.Second {
 		return
 	}
-	limit := time.Now().Add(-keepNavigation)
-	if len(l.navigations) > maxNavigations {
-		limit = time.Now().Add(-10 * time.Second)
+	l.tended = time.Now()
+	limit := l.tended.Add(-keepNavigation)
+	if len(l.navigations) > maxNavigations || len(l.tickets) > maxNavigations {
+		limit = l.tended.Add(-10 * time.Second)
 	}
 	for id, n := range l.navigations {
 		if n.opened.Before(limit) {
@@ -153,7 +153,7 @@ func (l *Ledger) tend() {
 		}
 	}
 	for secret, t := range l.tickets {
-		if _, known := l.hops[t.Hop]; t.Hop != 0 && !known || t.Hop == 0 && t.delivered {
+		if t.delivered || t.issued.Before(limit) {
 			delete(l.tickets, secret)
 		}
 	}

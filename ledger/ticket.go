@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
+	"time"
 
 	"sallyport/gate"
 )
@@ -60,6 +61,7 @@ type Redemption struct {
 
 type ticket struct {
 	Pass
+	issued    time.Time
 	used      int
 	delivered bool
 }
@@ -71,7 +73,7 @@ func (l *Ledger) Issue(p Pass) Ticket {
 	secret := Ticket(base64.RawURLEncoding.EncodeToString(raw))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tickets[secret] = &ticket{Pass: p}
+	l.tickets[secret] = &ticket{Pass: p, issued: time.Now()}
 	l.tend()
 	return secret
 }

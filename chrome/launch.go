@@ -1,0 +1,104 @@
+package chrome
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+)
+
+// startTimeout bounds a Chromium that comes up and then says nothing.
+const startTimeout = 30 * time.Second
+
+// launch starts one Chromium with both listeners in place before anything can
+// load: until Arm the proxy lets no document through.
+func launch(c *Config) (*instance, error) {
+	path, err := FindProgram(c.Path)
+	if err != nil {
+		return nil, &StartError{err, "install Chromium (on Debian: sudo apt-get install chromium), or set browser.path"}
+	}
+	p, err := openProfile(c.Profile)
+	if err != nil {
+		return nil, &StartError{err, "close the other Sallyport, or set browser.profile to another directory"}
+	}
+	in := newInstance(c, p)
+	if err := in.start(path); err != nil {
+		in.stop(context.Background())
+		return nil, &StartError{err, "run: sallyport doctor"}
+	}
+	return in, nil
+}
+
+func (in *instance) start(path string) error {
+	output := &logWriter{log: in.log}
+	options := append(launchOptions(in.cfg, path, in.profile.dir), chromedp.CombinedOutput(output))
+	allocator, cancelAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+	debug := func(format string, args ...any) { in.log.Debug("chromedp", "says", fmt.Sprintf(format, args...)) }
+	ctx, cancel := chromedp.NewContext(allocator, chromedp.WithLogf(debug), chromedp.WithErrorf(debug))
+	in.ctx = ctx
+	in.cancel = func() { cancel(); cancelAllocator() }
+
+	failed := time.AfterFunc(startTimeout, in.cancel)
+	defer failed.Stop()
+	// The first call starts the process; its life is bound to ctx.
+	if err := chromedp.ListenBrowser(ctx, in.heard); err != nil {
+		return fmt.Errorf("starting %s: %w", path, err)
+	}
+	in.browser = chromedp.FromContext(ctx).Browser
+	in.wg.Go(in.loop)
+	in.wg.Go(func() {
+		<-in.browser.LostConnection
+		in.lost()
+	})
+	return in.arm()
+}
+
+// arm turns on what the gate needs, Fetch first.
+func (in *instance) arm() error {
+	documents := []*fetch.RequestPattern{{URLPattern: "*", ResourceType: network.ResourceTypeDocument}}
+	if _, err := chromedp.CallBrowser(in.ctx, fetch.Enable, fetch.EnableParams{Patterns: documents}); err != nil {
+		return fmt.Errorf("enabling Fetch: %w", err)
+	}
+	if err := in.findDefaultContext(); err != nil {
+		return err
+	}
+	discover := target.SetDiscoverTargetsParams{Discover: true}
+	if _, err := chromedp.CallBrowser(in.ctx, target.SetDiscoverTargets, discover); err != nil {
+		return fmt.Errorf("discovering tabs: %w", err)
+	}
+	on := true
+	downloads := browser.SetDownloadBehaviorParams{Behavior: browser.SetDownloadBehaviorBehaviorDefault, EventsEnabled: &on}
+	if _, err := chromedp.CallBrowser(in.ctx, browser.SetDownloadBehavior, downloads); err != nil {
+		return fmt.Errorf("watching downloads: %w", err)
+	}
+	in.ledger.Arm(true)
+	return nil
+}
+
+// findDefaultContext learns which browser context is the person's and the
+// sessions': every other one is an approval window's.
+func (in *instance) findDefaultContext() error {
+	contexts, err := chromedp.CallBrowser(in.ctx, target.GetBrowserContexts, cdp.Empty{})
+	if err != nil {
+		return fmt.Errorf("finding the default browser context: %w", err)
+	}
+	in.defaultContext = contexts.DefaultBrowserContextID
+	return nil
+}
+
+// logWriter sends Chromium's own output to the log, a line at a time.
+type logWriter struct {
+	log *slog.Logger
+}
+
+func (w *logWriter) Write(p []byte) (int, error) {
+	w.log.Debug("chromium says", "text", string(p))
+	return len(p), nil
+}

@@ -1,0 +1,243 @@
+package chrome
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+
+	"sallyport/gate"
+	"sallyport/ledger"
+)
+
+// agentCall is one browser_navigate under way. The loop alone touches it, but for
+// done.
+type agentCall struct {
+	tab       *tab
+	target    gate.Target
+	nav       ledger.NavigationID
+	loader    string // of the document the call waits for; empty until known
+	wait      bool   // for DOMContentLoaded
+	failing   bool   // the gates disagree; it is answered when the tab is clean
+	committed bool   // a document of this call is in the tab
+	loaded    map[string]bool
+	result    *NavigateResult // once its verdict is in
+	done      chan agentResult
+	over      bool
+}
+
+type agentResult struct {
+	NavigateResult
+	err error
+}
+
+var errNavigateTimeout = errors.New("navigate.timeout has passed")
+
+// navigate runs one call. It returns when the document is committed (and ready,
+// if that was asked) and its verdict is in.
+func (in *instance) navigate(ctx context.Context, r NavigateRequest) (NavigateResult, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, in.cfg.NavigateTimeout, errNavigateTimeout)
+	defer cancel()
+	var a *agentCall
+	if err := in.do(func() { a = in.beginAgent(r) }); err != nil {
+		return NavigateResult{}, err
+	}
+	if a == nil {
+		return NavigateResult{}, ErrUnknownTab
+	}
+	select {
+	case got := <-a.done:
+		return got.NavigateResult, got.err
+	case <-in.gone:
+		return NavigateResult{}, ErrGone
+	case <-ctx.Done():
+	}
+	return in.abandon(ctx, a)
+}
+
+// beginAgent issues Page.navigate, in place of any call under way in the tab.
+func (in *instance) beginAgent(r NavigateRequest) *agentCall {
+	t := in.byID[r.Tab]
+	if t == nil || t.owner != r.Session {
+		return nil
+	}
+	if before := t.agent; before != nil {
+		before.finish(NavigateResult{}, &NetError{Code: "net::ERR_ABORTED", Detail: "another browser_navigate on this tab took its place"})
+	}
+	a := &agentCall{
+		tab:    t,
+		target: r.Target,
+		nav:    in.ledger.Open(t.id, gate.Agent),
+		wait:   r.WaitForLoad,
+		loaded: map[string]bool{},
+		done:   make(chan agentResult, 1), // one answer, so that finish never blocks
+	}
+	t.agent = a
+	t.agentSince = true
+	in.async(func(ctx context.Context) {
+		got, err := call(ctx, t, page.Navigate, page.NavigateParams{URL: r.Target.URL()})
+		in.mailbox.post(func() { in.issuedAgent(a, got, err) })
+	})
+	return a
+}
+
+// issuedAgent takes what Page.navigate returned: a load that was committed or is
+// about to be, one that ended without a document, or none at all (a fragment).
+func (in *instance) issuedAgent(a *agentCall, got page.NavigateResult, err error) {
+	switch {
+	case a.over:
+	case err != nil:
+		a.finish(NavigateResult{}, &NetError{Code: "net::ERR_FAILED", Detail: "Chromium did not take the navigation: " + err.Error(), URL: gate.Redact(a.target.URL())})
+	case got.ErrorText != "" || got.IsDownload:
+		text := got.ErrorText
+		if text == "" {
+			text = "net::ERR_ABORTED"
+		}
+		in.concludeAgent(a, text, got.IsDownload)
+	case got.LoaderID == "":
+		shown := a.tab.shown
+		a.finish(NavigateResult{FinalURL: a.target.URL(), Status: shown.status, CommittedAt: time.Now().UnixMilli()}, nil)
+	case a.loader == "":
+		// Chromium committed something of its own making without a pause.
+		a.loader = string(got.LoaderID)
+		if a.tab.shown.loader == a.loader {
+			in.settle(a.tab, a.nav, a.tab.shown, ledger.Ending{Committed: a.tab.shown.target})
+		}
+	}
+}
+
+// concludeAgent answers a call whose load ended without a document.
+func (in *instance) concludeAgent(a *agentCall, errorText string, download bool) {
+	in.async(func(ctx context.Context) {
+		o := in.ledger.Settle(ctx, a.nav, ledger.Ending{Error: errorText})
+		in.mailbox.post(func() {
+			if o.Verdict == ledger.Failed && o.Detail == "" {
+				o.Detail = failureSentence(o.Error, download)
+			}
+			if o.Verdict == ledger.Disagreed {
+				in.purge(a.tab, document{url: a.target.URL(), loader: a.loader}, o)
+				return
+			}
+			a.finish(NavigateResult{}, a.failure(o))
+		})
+	})
+}
+
+func failureSentence(code string, download bool) string {
+	switch {
+	case download:
+		return "this is a download, and downloads are not available to agents; the tab stays where it was"
+	case code == "net::ERR_ABORTED":
+		return "the server answered without a document (204, or a download), or the load was stopped; the tab stays where it was"
+	case code == "net::ERR_TOO_MANY_REDIRECTS":
+		return "the server redirects in circles"
+	}
+	return "Chromium could not load it"
+}
+
+// failure turns an outcome that is no success into the error of the call.
+func (a *agentCall) failure(o ledger.Outcome) error {
+	switch o.Verdict {
+	case ledger.Denied:
+		return &DeniedError{RequestedURL: a.target.URL(), Blocked: o.At}
+	case ledger.Failed:
+		code := o.Error
+		if code == "" {
+			code = "net::ERR_FAILED"
+		}
+		at := o.At
+		if at.IsZero() {
+			at = a.target
+		}
+		return &NetError{Code: code, Detail: fmt.Sprintf("%s: %s (%s)", gate.Redact(at.URL()), o.Detail, code), URL: gate.Redact(at.URL())}
+	}
+	at := o.At
+	if at.IsZero() {
+		at = a.target
+	}
+	return &DisagreeError{URL: gate.Redact(at.URL()), Proxy: o.Proxy, Fetch: o.Fetch}
+}
+
+// follow hears of a commit in the tab. When the page itself moves on before it is
+// ready, the call answers for where it went; when a person does, it does not.
+func (a *agentCall) follow(d document) {
+	switch {
+	case a.failing:
+	case d.loader == a.loader:
+		a.committed = true
+	case !a.committed:
+	case d.initiator == gate.User && a.result != nil:
+		a.finish(*a.result, nil)
+	case d.initiator == gate.User:
+		a.finish(NavigateResult{}, &NetError{Code: "net::ERR_ABORTED", Detail: "the person took the tab elsewhere", URL: gate.Redact(a.target.URL())})
+	default:
+		a.loader, a.result = d.loader, nil
+	}
+}
+
+// settled hears the verdict on the document that the call waits for.
+func (a *agentCall) settled(d document, o ledger.Outcome, status int) {
+	if a.failing {
+		return
+	}
+	if o.Verdict != ledger.Allowed {
+		a.finish(NavigateResult{}, a.failure(o))
+		return
+	}
+	a.result = &NavigateResult{FinalURL: d.url, Status: status, CommittedAt: d.at.UnixMilli()}
+	if !a.wait || a.loaded[d.loader] {
+		a.finish(*a.result, nil)
+	}
+}
+
+func (a *agentCall) ready(loader string) {
+	a.loaded[loader] = true
+	if a.result != nil && loader == a.loader {
+		a.finish(*a.result, nil)
+	}
+}
+
+// finish answers the call, once.
+func (a *agentCall) finish(r NavigateResult, err error) {
+	if a.over {
+		return
+	}
+	a.over = true
+	if a.tab.agent == a {
+		a.tab.agent = nil
+	}
+	a.done <- agentResult{r, err}
+}
+
+// abandon stops a call's load: its client cancelled it, or its time is up.
+func (in *instance) abandon(ctx context.Context, a *agentCall) (NavigateResult, error) {
+	err := context.Cause(ctx)
+	if errors.Is(err, errNavigateTimeout) {
+		err = &NetError{Code: "net::ERR_TIMED_OUT", URL: gate.Redact(a.target.URL()),
+			Detail: fmt.Sprintf("%s: no answer within %s (net::ERR_TIMED_OUT); the tab can be used again", gate.Redact(a.target.URL()), in.cfg.NavigateTimeout)}
+	}
+	if gone := in.do(func() {
+		current := a.tab.agent == a
+		a.finish(NavigateResult{}, err)
+		if current {
+			in.stopLoading(a.tab)
+		}
+	}); gone != nil {
+		return NavigateResult{}, gone
+	}
+	got := <-a.done
+	return got.NavigateResult, got.err
+}
+
+func (in *instance) stopLoading(t *tab) {
+	in.async(func(ctx context.Context) {
+		c, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if _, err := call(c, t, page.StopLoading, cdp.Empty{}); err != nil {
+			in.log.Debug("stopping a load", "tab", t.id, "error", err)
+		}
+	})
+}

@@ -1,0 +1,208 @@
+package chrome
+
+import (
+	"context"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+
+	"sallyport/gate"
+	"sallyport/ledger"
+)
+
+// heard takes the browser's events. It runs on chromedp's reading goroutine, so
+// it only enqueues.
+func (in *instance) heard(event any) {
+	switch e := event.(type) {
+	case *fetch.EventRequestPaused:
+		in.mailbox.post(func() { in.paused(e) })
+	case *target.EventTargetCreated:
+		in.mailbox.post(func() { in.created(e.TargetInfo) })
+	case *target.EventTargetInfoChanged:
+		in.mailbox.post(func() { in.described(e.TargetInfo) })
+	case *target.EventTargetDestroyed:
+		in.mailbox.post(func() { in.destroyed(e.TargetID) })
+	case *target.EventTargetCrashed:
+		in.mailbox.post(func() { in.crashed(e.TargetID) })
+	case *browser.EventDownloadWillBegin:
+		in.mailbox.post(func() { in.downloading(e) })
+	}
+}
+
+// created decides whose a new tab is. Without an opener it is the person's
+// (Chromium makes none for a script without activation), unless we are making
+// one ourselves; with one it is its opener's, unless a person's activation
+// opened it.
+func (in *instance) created(info *target.Info) {
+	if info.Type != "page" || in.tabs[info.TargetID] != nil {
+		return
+	}
+	if in.promptContexts[info.BrowserContextID] {
+		t := newTab(info)
+		t.prompt = true
+		in.tabs[info.TargetID] = t
+		return
+	}
+	opener := in.tabs[info.OpenerID]
+	switch {
+	case info.OpenerID == "" && in.creating > 0:
+		t := newTab(info)
+		t.undecided = true
+		in.tabs[info.TargetID] = t
+		in.unclaimed = append(in.unclaimed, info)
+	case info.OpenerID == "" || opener == nil:
+		in.adopt(newTab(info), info, "", nil)
+	case !opener.gated() || opener.opened.take():
+		in.adopt(newTab(info), info, "", nil)
+	default:
+		t := newTab(info)
+		t.undecided = true
+		in.tabs[info.TargetID] = t
+		in.after(openWait, func() { in.decidePopup(t, opener, info) })
+	}
+}
+
+// decidePopup settles whose a popup is: the opener's event of a person's
+// activation has come by now, or there was none.
+func (in *instance) decidePopup(t, opener *tab, info *target.Info) {
+	if !t.undecided || in.tabs[t.target] != t {
+		return
+	}
+	owner := opener.owner
+	if opener.opened.take() {
+		owner = ""
+	}
+	in.adopt(t, info, owner, nil)
+}
+
+// windowOpened is the opener's own event. It may come before the new tab's or
+// after it.
+func (in *instance) windowOpened(opener *tab, byPerson bool) {
+	if !byPerson {
+		return
+	}
+	opener.opened.add()
+}
+
+// adopt gives the tab an owner and a name, and answers what waited for it. done,
+// if any, is called once a session's tab is watched.
+func (in *instance) adopt(t *tab, info *target.Info, owner ledger.SessionID, done func(error)) {
+	t.undecided = false
+	t.owner = owner
+	in.tabs[t.target] = t
+	t.id = in.ledger.AddTab(owner, string(t.target))
+	in.byID[t.id] = t
+	in.ledger.Describe(t.id, info.URL, info.Title)
+	in.log.Debug("tab opened", "tab", t.id, "owner", owner)
+	if t.gated() {
+		in.attach(t, done)
+	}
+	parked := t.parked
+	t.parked = nil
+	for _, p := range parked {
+		in.judge(t, p)
+	}
+}
+
+// described follows a tab's URL and title.
+func (in *instance) described(info *target.Info) {
+	t := in.tabs[info.TargetID]
+	if t == nil {
+		in.created(info)
+		return
+	}
+	if t.undecided || t.prompt {
+		return
+	}
+	in.ledger.Describe(t.id, info.URL, info.Title)
+	if t.gated() || t.shown.url == info.URL {
+		return
+	}
+	// In the person's tabs there is no session of ours to tell a commit by.
+	t.shown.url = info.URL
+	at, _ := gate.Parse(info.URL)
+	t.shown.target = at
+	in.ledger.Shown(t.id, at, true)
+}
+
+// destroyed forgets a tab. The last of a session's windows that the person
+// closes is the stop button: the session's list is cleared.
+func (in *instance) destroyed(id target.ID) {
+	t := in.tabs[id]
+	if t == nil {
+		return
+	}
+	delete(in.tabs, id)
+	close(t.destroyed)
+	in.settleClaims(id)
+	if t.id == "" {
+		return
+	}
+	delete(in.byID, t.id)
+	in.ledger.RemoveTab(t.id)
+	if t.cancel != nil {
+		// It waits for the detached target, so not on the loop.
+		in.async(func(context.Context) { t.cancel() })
+	}
+	if t.agent != nil {
+		t.agent.finish(NavigateResult{}, ErrUnknownTab)
+	}
+	if !t.gated() || t.closing {
+		return
+	}
+	for _, other := range in.tabs {
+		if other.owner == t.owner {
+			return
+		}
+	}
+	in.log.Info("the person closed the session's last tab; its allowlist is cleared", "session", t.owner)
+	in.ledger.ClearAllowlist(t.owner)
+}
+
+func (in *instance) settleClaims(id target.ID) {
+	kept := in.unclaimed[:0]
+	for _, info := range in.unclaimed {
+		if info.TargetID != id {
+			kept = append(kept, info)
+		}
+	}
+	in.unclaimed = kept
+}
+
+func (in *instance) crashed(id target.ID) {
+	t := in.tabs[id]
+	if t == nil || t.agent == nil {
+		return
+	}
+	t.agent.finish(NavigateResult{}, &NetError{Code: "net::ERR_FAILED", Detail: "the tab's renderer crashed; navigate again, or open another tab", URL: gate.Redact(t.agent.target.URL())})
+}
+
+// downloading ends a download that an agent or a page started in a session's
+// tab. What a person started goes on.
+func (in *instance) downloading(e *browser.EventDownloadWillBegin) {
+	t := in.tabs[target.ID(e.FrameID)]
+	if t == nil || !t.gated() {
+		return
+	}
+	for _, n := range t.navs {
+		if n.initiator == gate.User && n.last.Request() == e.URL {
+			return
+		}
+	}
+	in.log.Info("download in a session's tab denied", "tab", t.id, "url", gate.Redact(e.URL))
+	in.async(func(ctx context.Context) {
+		_, err := chromedp.CallBrowser(ctx, browser.CancelDownload, browser.CancelDownloadParams{GUID: e.GUID})
+		if err != nil {
+			in.log.Warn("cancelling a download", "error", err)
+		}
+	})
+}
+
+// allowPrompt says that a browser context is an approval window's: its one page
+// loads nothing.
+func (in *instance) allowPrompt(id cdp.BrowserContextID) error {
+	return in.do(func() { in.promptContexts[id] = true })
+}
