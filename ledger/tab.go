@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -89,7 +90,7 @@ func (l *Ledger) Tabs() []Tab {
 	for _, t := range l.tabs {
 		all = append(all, t)
 	}
-	slices.SortFunc(all, func(a, b *tab) int { return int(a.order) - int(b.order) })
+	slices.SortFunc(all, func(a, b *tab) int { return cmp.Compare(a.order, b.order) })
 	copies := make([]Tab, len(all))
 	for i, t := range all {
 		copies[i] = t.copy()
