@@ -3,6 +3,7 @@ module sallyport
 go 1.26.0
 
 require (
+	github.com/bits-and-blooms/bitset v1.20.0 // indirect
 	github.com/chromedp/cdproto v0.160.1 // indirect
 	github.com/chromedp/chromedp v0.23.1 // indirect
 	github.com/elazarl/goproxy v1.9.4 // indirect

@@ -40,6 +40,23 @@ type Decision struct {
 	Pattern Pattern // what covered it, for RulePattern and RulePlainHTTP
 }
 
-// Decide answers q. It allocates nothing. Anything unknown is refused: an
-// initiator it does not know is treated as a page.
-func Decide(q Query) Decision { panic("todo") }
+// Decide answers q. It allocates nothing. Whatever no rule lets through is
+// refused; an initiator that it does not know is treated as a page.
+func Decide(q Query) Decision {
+	switch {
+	case !q.Gated:
+		return Decision{Allowed: true, Rule: RuleUngated}
+	case q.Initiator == User:
+		return Decision{Allowed: true, Rule: RulePerson}
+	case q.Target.IsZero():
+		return Decision{Rule: RuleMalformed}
+	}
+	p, covered := q.List.Covers(q.Target.host)
+	switch {
+	case !covered:
+		return Decision{Rule: RuleNotCovered}
+	case q.Target.scheme != "https" && !q.Local:
+		return Decision{Rule: RulePlainHTTP, Pattern: p}
+	}
+	return Decision{Allowed: true, Rule: RulePattern, Pattern: p}
+}

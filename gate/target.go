@@ -1,67 +1,150 @@
 package gate
 
-import "net/netip"
+import (
+	"strconv"
+	"strings"
 
-// Host is a host in normal form: lower-case ASCII without a trailing dot, or an
-// IP literal in canonical form (IPv6 without brackets, IPv4-mapped IPv6
-// as IPv4). The zero Host is no host. Only this package makes Hosts.
-type Host string
-
-// Addr returns the address that an IP literal names.
-func (h Host) Addr() (netip.Addr, bool) { panic("todo") }
-
-// IsLocalName reports whether h is localhost or below it.
-func (h Host) IsLocalName() bool { panic("todo") }
-
-// Unicode returns h as a person reads it, which is h itself unless it holds
-// punycode labels.
-func (h Host) Unicode() string { panic("todo") }
-
-// RegistrableDomain returns the eTLD+1 of h, or h itself for an IP literal and
-// for a name without one. It informs only; matching is on the host.
-func (h Host) RegistrableDomain() string { panic("todo") }
+	whatwg "github.com/nlnwa/whatwg-url/url"
+)
 
 // Target is an http or https URL in canonical form. The zero Target is none.
-// It never holds userinfo. Targets are comparable with Same.
+// It never holds userinfo. Compare Targets with Same.
 type Target struct {
 	url     string // canonical, with fragment, without userinfo
-	request int    // len of url without the fragment
+	request int    // length of url without the fragment
 	scheme  string
 	host    Host
 	port    uint16
 }
 
+// maxURL is the longest URL an agent may hand in, in bytes.
+const maxURL = 8 << 10
+
+// parser is safe for concurrent use: it keeps nothing between calls.
+var parser = whatwg.NewParser()
+
 // Parse reads a URL as Chromium does. Errors are *MalformedError.
-func Parse(raw string) (Target, error) { panic("todo") }
+func Parse(raw string) (Target, error) {
+	u, err := parser.Parse(raw)
+	if err != nil {
+		return Target{}, malformed(raw, "Chromium would not accept it; check the host and the port")
+	}
+	scheme := u.Scheme()
+	if scheme != "http" && scheme != "https" {
+		return Target{}, malformed(raw, "its scheme is "+strconv.Quote(scheme)+"; only https:// and http:// can be opened")
+	}
+	host, ok := hostOf(u.Hostname())
+	if !ok {
+		return Target{}, malformed(raw, "its host is not a valid name or address")
+	}
+	u.SetUsername("")
+	u.SetPassword("")
+	return Target{
+		url:     u.Href(false),
+		request: len(u.Href(true)),
+		scheme:  scheme,
+		host:    host,
+		port:    uint16(u.DecodedPort()),
+	}, nil
+}
 
 // ParseAgent is Parse for what an agent hands in: it also refuses whatever a
-// careful caller would not write (CONTRACT: no scheme, other schemes, no host,
-// control characters, backslash, leading or trailing space, userinfo, over
-// 8 KiB, a host Chromium would not accept). Errors are *MalformedError.
-func ParseAgent(raw string) (Target, error) { panic("todo") }
+// careful caller would not write. Errors are *MalformedError.
+func ParseAgent(raw string) (Target, error) {
+	if reason := careless(raw); reason != "" {
+		return Target{}, malformed(raw, reason)
+	}
+	return Parse(raw)
+}
+
+// careless names what is wrong with the spelling of a URL; "" when nothing is.
+func careless(raw string) string {
+	if len(raw) > maxURL {
+		return "it is longer than 8 KiB"
+	}
+	if raw == "" {
+		return "it is empty; write it in full, such as https://example.com/"
+	}
+	if strings.TrimSpace(raw) != raw {
+		return "it begins or ends with a space; remove it"
+	}
+	for _, r := range raw {
+		switch {
+		case r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0:
+			return "it holds a control character; remove it"
+		case r == '\\':
+			return "it holds a backslash; write / instead"
+		}
+	}
+	return carelessAuthority(raw)
+}
+
+func carelessAuthority(raw string) string {
+	scheme, rest, found := strings.Cut(raw, ":")
+	if !found || scheme == "" || strings.ContainsAny(scheme, "/?#") {
+		return "it has no scheme; begin it with https://"
+	}
+	if !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+		return "its scheme is " + strconv.Quote(scheme) + "; only https:// and http:// can be opened"
+	}
+	authority, ok := strings.CutPrefix(rest, "//")
+	if !ok {
+		return "it lacks // after the scheme; write " + strings.ToLower(scheme) + "://"
+	}
+	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
+		authority = authority[:end]
+	}
+	switch {
+	case strings.Contains(authority, "@"):
+		return "it holds a user name or password before the host; remove them"
+	case authority == "" || strings.HasPrefix(authority, ":"):
+		return "it has no host"
+	}
+	return ""
+}
 
 // ParseHostPort reads the authority of a CONNECT request, or a Host header;
 // scheme gives the port when there is none.
-func ParseHostPort(scheme, authority string) (Host, uint16, error) { panic("todo") }
+func ParseHostPort(scheme, authority string) (Host, uint16, error) {
+	if strings.ContainsAny(authority, "/?#@\\") {
+		return "", 0, malformed(authority, "it is no host and port")
+	}
+	t, err := Parse(scheme + "://" + authority + "/")
+	if err != nil {
+		return "", 0, err
+	}
+	return t.host, t.port, nil
+}
 
-func (t Target) URL() string     { return t.url }             // with fragment
-func (t Target) Request() string { return t.url[:t.request] } // without: what travels on the wire
-func (t Target) Scheme() string  { return t.scheme }
-func (t Target) Host() Host      { return t.host }
-func (t Target) Port() uint16    { return t.port }
-func (t Target) IsZero() bool    { return t.url == "" }
+// URL returns the canonical form, with the fragment.
+func (t Target) URL() string { return t.url }
+
+// Request returns the canonical form without the fragment: what travels.
+func (t Target) Request() string { return t.url[:t.request] }
+
+// Scheme returns "http" or "https".
+func (t Target) Scheme() string { return t.scheme }
+
+// Host returns the host in normal form.
+func (t Target) Host() Host { return t.host }
+
+// Port returns the port, the scheme's own when the URL names none.
+func (t Target) Port() uint16 { return t.port }
+
+// IsZero reports whether t is no target.
+func (t Target) IsZero() bool { return t.url == "" }
 
 // Same reports whether both are the same request (fragments don't count).
 func (t Target) Same(u Target) bool { return t.Request() == u.Request() }
 
-// Redact returns any URL or text made of one, fit for logs: no userinfo, no
-// query values, no fragment. Of what does not parse it keeps the scheme only.
-func Redact(raw string) string { panic("todo") }
-
 // MalformedError says why a URL is no target.
 type MalformedError struct {
 	URL    string // redacted
-	Reason string // which rule, in words: "it has no scheme; begin it with https://"
+	Reason string // which rule, in words
 }
 
 func (e *MalformedError) Error() string { return "url is malformed: " + e.Reason }
+
+func malformed(raw, reason string) error {
+	return &MalformedError{URL: Redact(raw), Reason: reason}
+}
