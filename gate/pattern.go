@@ -183,3 +183,7 @@ type PatternError struct {
 }
 
 func (e *PatternError) Error() string { return "domains: " + strconv.Quote(e.Entry) + " " + e.Reason }
+
+// Below returns the wildcard on h without asking whether a person could judge
+// it: for settings that approve nothing.
+func Below(h Host) Pattern { return Pattern{host: h, wildcard: true} }
