@@ -246,3 +246,11 @@ func (b *Browser) EndSession(s ledger.SessionID) {
 func HasDisplay() bool {
 	return os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
 }
+
+// Pid returns Chromium's process id; 0 while there is none.
+func (b *Browser) Pid() int {
+	if in := b.running(); in != nil {
+		return in.browser.Process().Pid
+	}
+	return 0
+}
