@@ -227,6 +227,10 @@ func (b *Browser) Navigate(ctx context.Context, r NavigateRequest) (NavigateResu
 	return in.navigate(ctx, r)
 }
 
+// EndQuestions closes the session's approval window at once; its waiters get
+// ErrSessionEnded.
+func (b *Browser) EndQuestions(s ledger.SessionID) { b.approvals.EndSession(s) }
+
 // EndSession closes the session's window and its tabs.
 func (b *Browser) EndSession(s ledger.SessionID) {
 	b.approvals.EndSession(s)

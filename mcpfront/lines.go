@@ -1,0 +1,41 @@
+package mcpfront
+
+import (
+	"bufio"
+	"errors"
+	"io"
+)
+
+// maxLine is the longest message, in bytes, without its newline.
+const maxLine = 4 << 20
+
+// errLongLine is a line over maxLine. The reader is then at the next line.
+var errLongLine = errors.New("the message is longer than 4 MiB")
+
+// readLine returns the next line without its newline. A last line may lack one.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if !long {
+			line = append(line, part...)
+			if len(line) > maxLine+1 {
+				line, long = nil, true
+			}
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, err
+		case err != nil && long, err == nil && long:
+			return nil, errLongLine
+		case err != nil && len(line) == 0:
+			return nil, io.EOF
+		case err != nil:
+			return line, nil
+		}
+		return line[:len(line)-1], nil
+	}
+}

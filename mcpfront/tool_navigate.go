@@ -1,0 +1,78 @@
+package mcpfront
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"sallyport/chrome"
+	"sallyport/gate"
+	"sallyport/ledger"
+)
+
+type navigateResult struct {
+	Navigated     bool   `json:"navigated"`
+	FinalURL      string `json:"final_url"`
+	HTTPStatus    *int   `json:"http_status"`
+	CommittedAtMS int64  `json:"committed_at_ms"`
+}
+
+func (c *connection) navigate(ctx context.Context, request mcp.CallToolRequest) (any, error) {
+	args, err := readArguments(request.GetRawArguments(), "tab_id", "url", "wait_for_load")
+	if err != nil {
+		return nil, err
+	}
+	id, err := args.text("tab_id")
+	if err != nil {
+		return nil, err
+	}
+	raw, err := args.text("url")
+	if err != nil {
+		return nil, err
+	}
+	wait, err := args.truth("wait_for_load", true)
+	if err != nil {
+		return nil, err
+	}
+	target, err := gate.ParseAgent(raw)
+	if err != nil {
+		return nil, err
+	}
+	tab := ledger.TabID(id)
+	if err := c.lease(tab); err != nil {
+		return nil, err
+	}
+	list := c.listAtRead(ctx)
+	if _, covered := list.Covers(target.Host()); !covered {
+		c.Ledger.NoteDenial(ledger.Denial{Tab: tab, URL: target.URL(), Host: target.Host(), Initiator: gate.Agent, Rule: gate.RuleNotCovered, At: time.Now()})
+		return nil, &approvalError{raw, target, list}
+	}
+	if err := c.Browser.CheckLocal(ctx, c.id, target); err != nil {
+		return nil, err
+	}
+	c.used(tab)
+	got, err := c.Browser.Navigate(ctx, chrome.NavigateRequest{Session: c.id, Tab: tab, Target: target, List: list, WaitForLoad: wait})
+	var denied *chrome.DeniedError
+	switch {
+	case errors.As(err, &denied):
+		return nil, &approvalError{raw, denied.Blocked, c.Ledger.Allowlist(c.id)}
+	case err != nil:
+		return nil, err
+	}
+	_ = c.lease(tab) // the call renews it when it ends too
+	result := navigateResult{Navigated: true, FinalURL: got.FinalURL, CommittedAtMS: got.CommittedAt}
+	if got.Status != 0 {
+		result.HTTPStatus = &got.Status
+	}
+	return result, nil
+}
+
+// listAtRead is the list that was in force when the call was read.
+func (c *connection) listAtRead(ctx context.Context) gate.Allowlist {
+	if held, ok := ctx.Value(slotKey{}).(*slot); ok {
+		return held.list
+	}
+	return gate.Allowlist{}
+}

@@ -1,0 +1,153 @@
+package mcpfront
+
+import (
+	"context"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"sallyport/chrome"
+	"sallyport/gate"
+	"sallyport/ledger"
+)
+
+type tabListResult struct {
+	Tabs []tabRow `json:"tabs"`
+}
+
+type tabRow struct {
+	TabID      ledger.TabID `json:"tab_id"`
+	Title      *string      `json:"title"`
+	URL        *string      `json:"url"`
+	Active     bool         `json:"active"`
+	Owner      string       `json:"owner"`
+	Lease      string       `json:"lease"`
+	Covered    bool         `json:"covered"`
+	LastDenied *denialRow   `json:"last_denied,omitempty"`
+}
+
+type denialRow struct {
+	URL       string         `json:"url"`
+	Host      gate.Host      `json:"host"`
+	Initiator gate.Initiator `json:"initiator"`
+	AtMS      int64          `json:"at_ms"`
+}
+
+func (c *connection) tabList(ctx context.Context, request mcp.CallToolRequest) (any, error) {
+	if _, err := readArguments(request.GetRawArguments()); err != nil {
+		return nil, err
+	}
+	if err := c.Browser.Ensure(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.haveTab(ctx); err != nil {
+		return nil, err
+	}
+	result := tabListResult{Tabs: []tabRow{}}
+	list := c.Ledger.Allowlist(c.id)
+	for _, t := range c.Ledger.Tabs() {
+		result.Tabs = append(result.Tabs, c.row(t, list))
+	}
+	return result, nil
+}
+
+// haveTab opens a blank tab for a session that owns none.
+func (c *connection) haveTab(ctx context.Context) error {
+	for _, t := range c.Ledger.Tabs() {
+		if t.Owner == c.id {
+			return nil
+		}
+	}
+	_, err := c.openTab(ctx)
+	return err
+}
+
+func (c *connection) openTab(ctx context.Context) (ledger.TabID, error) {
+	id, err := c.Browser.OpenTab(ctx, c.id)
+	if err != nil {
+		return "", err
+	}
+	if _, err := c.Ledger.Lease(c.id, id, 0); err != nil {
+		return "", err
+	}
+	c.used(id)
+	return id, nil
+}
+
+func (c *connection) used(id ledger.TabID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lastTab = id
+}
+
+// row tells what this session may know of a tab. Where the person is, it may not.
+func (c *connection) row(t ledger.Tab, list gate.Allowlist) tabRow {
+	mine := t.Owner == c.id
+	r := tabRow{TabID: t.ID, Owner: "another_session", Lease: "free"}
+	if at, err := gate.Parse(t.URL); err == nil {
+		_, r.Covered = list.Covers(at.Host())
+	}
+	if mine && !t.Person || r.Covered {
+		r.Title, r.URL = &t.Title, &t.URL
+	}
+	switch t.Owner {
+	case c.id:
+		r.Owner = "session"
+	case "":
+		r.Owner, r.Lease = "user", "user"
+		return r
+	}
+	switch t.Holder {
+	case c.id:
+		r.Lease = "held"
+	case "":
+	default:
+		r.Lease = "another_session"
+	}
+	if mine {
+		c.mu.Lock()
+		r.Active = c.lastTab == t.ID
+		c.mu.Unlock()
+		if d := t.LastDenied; d != nil {
+			r.LastDenied = &denialRow{d.URL, d.Host, d.Initiator, d.At.UnixMilli()}
+		}
+	}
+	return r
+}
+
+func (c *connection) tabNew(ctx context.Context, request mcp.CallToolRequest) (any, error) {
+	if _, err := readArguments(request.GetRawArguments()); err != nil {
+		return nil, err
+	}
+	id, err := c.openTab(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"tab_id": id}, nil
+}
+
+func (c *connection) tabClose(ctx context.Context, request mcp.CallToolRequest) (any, error) {
+	args, err := readArguments(request.GetRawArguments(), "tab_id")
+	if err != nil {
+		return nil, err
+	}
+	id, err := args.text("tab_id")
+	if err != nil {
+		return nil, err
+	}
+	if err := c.lease(ledger.TabID(id)); err != nil {
+		return nil, err
+	}
+	if err := c.Browser.CloseTab(ctx, ledger.TabID(id)); err != nil {
+		return nil, err
+	}
+	return map[string]any{"closed": true}, nil
+}
+
+// lease finds a tab and takes or renews its lease.
+func (c *connection) lease(id ledger.TabID) error {
+	if _, known := c.Ledger.Tab(id); !known {
+		return chrome.ErrUnknownTab
+	}
+	_, err := c.Ledger.Lease(c.id, id, 0)
+	return err
+}
