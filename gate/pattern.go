@@ -140,7 +140,7 @@ func (p Pattern) Covers() string {
 	case p.host == "":
 		return "nothing"
 	case p.wildcard:
-		return "every name under " + p.host.Unicode() + ", but not " + p.host.Unicode() + " itself"
+		return "all names under " + p.host.Unicode() + ", but not itself"
 	case literal:
 		return "this address only"
 	}
