@@ -177,6 +177,13 @@ func TestAPageCannotLeaveTheListByItself(t *testing.T) {
 			g.shows(t, url)
 		})
 	}
+	t.Run("while it still loads", func(t *testing.T) {
+		url := g.web.URL("good.test", fixtures.Query("/-/js", "to", "https://evil.test/early", "how", "location"))
+		r, err := g.navigate(t, url)
+		require.NoError(t, err, "the answer is the committed page's")
+		assert.Equal(t, url, r.FinalURL)
+		g.denied(t, "evil.test")
+	})
 	for _, path := range []string{"/-/refresh", "/-/meta"} {
 		t.Run(path, func(t *testing.T) {
 			url := g.web.URL("good.test", fixtures.Query(path, "to", "https://evil.test"+path, "after", "0"))

@@ -79,6 +79,12 @@ func (in *instance) heardIn(t *tab, event any) {
 		if string(e.FrameID) == main && e.Name == "DOMContentLoaded" {
 			in.mailbox.post(func() { in.ready(t, string(e.LoaderID)) })
 		}
+	case *page.EventFrameStoppedLoading:
+		// A page that tried to leave while it loaded, and was refused, is stopped
+		// without a DOMContentLoaded.
+		if string(e.FrameID) == main {
+			in.mailbox.post(func() { in.ready(t, t.shown.loader) })
+		}
 	case *page.EventJavascriptDialogOpening:
 		in.mailbox.post(func() { in.dialog(t, e) })
 	}

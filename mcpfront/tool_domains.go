@@ -14,7 +14,7 @@ type allowedResult struct {
 }
 
 func (c *connection) setAllowedDomains(ctx context.Context, request mcp.CallToolRequest) (any, error) {
-	args, err := readArguments(request.GetRawArguments(), "domains")
+	args, err := readArguments(request.Params.Arguments, "domains")
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ type pendingResult struct {
 }
 
 func (c *connection) getAllowedDomains(_ context.Context, request mcp.CallToolRequest) (any, error) {
-	if _, err := readArguments(request.GetRawArguments()); err != nil {
+	if _, err := readArguments(request.Params.Arguments); err != nil {
 		return nil, err
 	}
 	return pendingResult{c.Ledger.Allowlist(c.id).Strings(), c.Browser.Pending(c.id)}, nil

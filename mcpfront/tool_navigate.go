@@ -20,7 +20,7 @@ type navigateResult struct {
 }
 
 func (c *connection) navigate(ctx context.Context, request mcp.CallToolRequest) (any, error) {
-	args, err := readArguments(request.GetRawArguments(), "tab_id", "url", "wait_for_load")
+	args, err := readArguments(request.Params.Arguments, "tab_id", "url", "wait_for_load")
 	if err != nil {
 		return nil, err
 	}

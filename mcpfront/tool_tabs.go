@@ -33,7 +33,7 @@ type denialRow struct {
 }
 
 func (c *connection) tabList(ctx context.Context, request mcp.CallToolRequest) (any, error) {
-	if _, err := readArguments(request.GetRawArguments()); err != nil {
+	if _, err := readArguments(request.Params.Arguments); err != nil {
 		return nil, err
 	}
 	if err := c.Browser.Ensure(ctx); err != nil {
@@ -115,7 +115,7 @@ func (c *connection) row(t ledger.Tab, list gate.Allowlist) tabRow {
 }
 
 func (c *connection) tabNew(ctx context.Context, request mcp.CallToolRequest) (any, error) {
-	if _, err := readArguments(request.GetRawArguments()); err != nil {
+	if _, err := readArguments(request.Params.Arguments); err != nil {
 		return nil, err
 	}
 	id, err := c.openTab(ctx)
@@ -126,7 +126,7 @@ func (c *connection) tabNew(ctx context.Context, request mcp.CallToolRequest) (a
 }
 
 func (c *connection) tabClose(ctx context.Context, request mcp.CallToolRequest) (any, error) {
-	args, err := readArguments(request.GetRawArguments(), "tab_id")
+	args, err := readArguments(request.Params.Arguments, "tab_id")
 	if err != nil {
 		return nil, err
 	}

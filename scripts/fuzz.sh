@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Runs every fuzz target for a while: scripts/fuzz.sh 5s
+set -euo pipefail
+cd "$(dirname "$0")/.."
+for_each=${1:-5s}
+grep -rlE '^func Fuzz[A-Z]' --include='*_test.go' . | while read -r file; do
+	dir=$(dirname "$file")
+	grep -oE '^func Fuzz[A-Za-z0-9]+' "$file" | sed 's/^func //' | while read -r target; do
+		echo "fuzz $dir $target"
+		go test -run '^$' -fuzz "^$target\$" -fuzztime "$for_each" "$dir" </dev/null | tail -n 2
+	done
+done
