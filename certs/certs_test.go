@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -81,7 +82,7 @@ func BenchmarkMint(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		n++
-		if _, err := a.Leaf("host" + string(rune('a'+n%26)) + strings.Repeat("x", n%50) + time.Duration(n).String() + ".test"); err != nil {
+		if _, err := a.Leaf("host" + strconv.Itoa(n) + ".test"); err != nil {
 			b.Fatal(err)
 		}
 	}

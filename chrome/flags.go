@@ -33,11 +33,10 @@ func launchOptions(c *Config, path, profile string) []chromedp.ExecAllocatorOpti
 		chromedp.NoInheritEnv,
 		chromedp.Env(browserEnv(os.Environ())...),
 
-		// Everything goes through the proxy, loopback and link-local too, and no name
-		// is resolved by Chromium.
+		// Everything goes through the proxy, loopback and link-local too; a browser
+		// behind an HTTP proxy resolves no names itself.
 		chromedp.Flag("proxy-server", c.ProxyAddr),
 		chromedp.Flag("proxy-bypass-list", "<-loopback>"),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
 		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("force-webrtc-ip-handling-policy", "disable_non_proxied_udp"),
 		chromedp.Flag("ignore-certificate-errors-spki-list", c.Pin),
