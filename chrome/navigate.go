@@ -219,25 +219,24 @@ func (in *instance) abandon(ctx context.Context, a *agentCall) (NavigateResult, 
 		err = &NetError{Code: "net::ERR_TIMED_OUT", URL: gate.Redact(a.target.URL()),
 			Detail: fmt.Sprintf("%s: no answer within %s (net::ERR_TIMED_OUT); the tab can be used again", gate.Redact(a.target.URL()), in.cfg.NavigateTimeout)}
 	}
+	current := false
 	if gone := in.do(func() {
-		current := a.tab.agent == a
+		current = a.tab.agent == a
 		a.finish(NavigateResult{}, err)
-		if current {
-			in.stopLoading(a.tab)
-		}
 	}); gone != nil {
 		return NavigateResult{}, gone
+	}
+	if current {
+		in.stopLoading(a.tab) // before the answer, so that it can't stop the next load
 	}
 	got := <-a.done
 	return got.NavigateResult, got.err
 }
 
 func (in *instance) stopLoading(t *tab) {
-	in.async(func(ctx context.Context) {
-		c, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		if _, err := call(c, t, page.StopLoading, cdp.Empty{}); err != nil {
-			in.log.Debug("stopping a load", "tab", t.id, "error", err)
-		}
-	})
+	ctx, cancel := context.WithTimeout(in.ctx, time.Second)
+	defer cancel()
+	if _, err := call(ctx, t, page.StopLoading, cdp.Empty{}); err != nil {
+		in.log.Debug("stopping a load", "tab", t.id, "error", err)
+	}
 }

@@ -72,6 +72,7 @@ func (d *desk) ask(q Question) *shown {
 	}()
 	s.screen, err = d.person.WaitWindow(d.t.Context(), "Sallyport: "+q.Client+" asks")
 	require.NoError(d.t, err)
+	<-s.w.up
 	return s
 }
 

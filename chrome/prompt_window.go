@@ -45,6 +45,7 @@ type promptWindow struct {
 	frame   cdp.FrameID
 	events  chan promptEvent
 	mine    map[target.ID]bool // targets of the context; heardBrowser's alone
+	up      chan struct{}      // closed once the first question can be answered
 }
 
 // promptEvent is what the listeners tell Ask.
@@ -72,6 +73,7 @@ func (in *instance) openPrompt(context.Context) (window, error) {
 		// Room for what comes while the window is set up; what does not fit declines.
 		events: make(chan promptEvent, 256),
 		mine:   map[target.ID]bool{},
+		up:     make(chan struct{}),
 		cancel: func() {}, release: func() {},
 	}
 	listening, release := context.WithCancel(in.ctx)
@@ -202,6 +204,9 @@ func (w *promptWindow) show(ctx context.Context, content promptPage, nonce strin
 	focused, err := w.evaluate("(" + strings.TrimSpace(stripComments(approvalJS)) + ")(" + string(raw) + ")")
 	if err != nil {
 		return fmt.Errorf("setting up the approval window: %w", err)
+	}
+	if config["body"] == "" {
+		close(w.up)
 	}
 	return w.focus(ctx, focused)
 }
