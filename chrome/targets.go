@@ -40,7 +40,9 @@ func (in *instance) created(info *target.Info) {
 	if info.Type != "page" || in.tabs[info.TargetID] != nil {
 		return
 	}
-	if in.promptContexts[info.BrowserContextID] {
+	// A target of a special kind (a prerendered page) is nobody's tab. None should
+	// come up with the features that are off.
+	if in.promptContexts[info.BrowserContextID] || info.Subtype != "" {
 		t := newTab(info)
 		t.prompt = true
 		in.tabs[info.TargetID] = t

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// loadWith reads settings from a file's text, variables and flags.
+func loadWith(t *testing.T, file string, variables, flags []string) (Config, error) {
+	t.Helper()
+	set := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	s := addSettings(set)
+	if file != "" {
+		path := filepath.Join(t.TempDir(), "config.json")
+		require.NoError(t, os.WriteFile(path, []byte(file), 0o600))
+		flags = append(flags, "--config", path)
+	}
+	require.NoError(t, set.Parse(flags))
+	return s.load(variables)
+}
+
+func TestTheExampleHasEveryKeyWithItsDefault(t *testing.T) {
+	keys, err := flatten(exampleJSON)
+	require.NoError(t, err)
+	for _, key := range strings.Fields(`browser.path browser.profile browser.headless browser.window browser.args proxy.upstream proxy.extra_roots
+		proxy.resolve proxy.public_ranges prompt.timeout navigate.timeout lease.ttl ledger.path ledger.redact ledger.max_size ledger.keep ledger.required
+		log.level log.format host.socket probe.listen probe.domains probe.mode probe.ca_dir metrics.listen`) {
+		assert.Contains(t, keys, key)
+		delete(keys, key)
+	}
+	assert.Empty(t, keys)
+	standard, err := loadWith(t, "", nil, nil)
+	require.NoError(t, err)
+	example, err := loadWith(t, string(exampleJSON), nil, nil)
+	require.NoError(t, err)
+	assert.Equal(t, standard, example)
+	assert.Equal(t, 5*time.Minute, standard.Prompt.Timeout)
+	assert.Equal(t, 30*time.Second, standard.Navigate.Timeout)
+	assert.Equal(t, time.Minute, standard.Lease.TTL)
+	assert.True(t, standard.Ledger.Redact)
+}
+
+func TestVariablesOverrideTheFileAndFlagsOverrideBoth(t *testing.T) {
+	file := `{"navigate":{"timeout":"10s"},"log":{"level":"warn"},"browser":{"window":"800x600","args":["--lang=de"]}}`
+	c, err := loadWith(t, file, []string{"SALLYPORT_NAVIGATE_TIMEOUT=20s", "SALLYPORT_LOG_LEVEL=error"}, []string{"--navigate-timeout", "40s", "--browser-headless"})
+	require.NoError(t, err)
+	assert.Equal(t, 40*time.Second, c.Navigate.Timeout)
+	assert.Equal(t, "error", c.Log.Level)
+	assert.Equal(t, 800, c.Browser.width)
+	assert.Equal(t, []string{"--lang=de"}, c.Browser.Args)
+	assert.True(t, c.Browser.Headless)
+}
+
+func TestListsAreCommaSeparatedInVariablesAndFlags(t *testing.T) {
+	c, err := loadWith(t, "", []string{"SALLYPORT_PROXY_RESOLVE=a.test=127.0.0.1:1,*.b.test=[::1]:2"}, []string{"--proxy-public-ranges", "198.18.0.0/15"})
+	require.NoError(t, err)
+	assert.Len(t, c.Proxy.pins, 2)
+	assert.Len(t, c.Proxy.ranges, 1)
+}
+
+func TestAWrongSettingIsNamed(t *testing.T) {
+	for file, says := range map[string]string{
+		`{"browser":{"headless":1}}`:                      "browser.headless must be true or false",
+		`{"browser":{"args":"--lang"}}`:                   "browser.args must be a list",
+		`{"browser":{"args":[1]}}`:                        "browser.args must be a list",
+		`{"browser":"x"}`:                                 "browser must be an object",
+		`{"browser":{"window":"big"}}`:                    "browser.window",
+		`{"ledger":{"keep":1.5}}`:                         "ledger.keep must be a whole number",
+		`{"ledger":{"max_size":"much"}}`:                  "ledger.max_size",
+		`{"ledger":{"required":true}}`:                    "ledger.required",
+		`{"log":{"level":"loud"}}`:                        "log.level",
+		`{"log":{"format":"xml"}}`:                        "log.format",
+		`{"probe":{"domains":["*"]}}`:                     "probe.domains",
+		`{"probe":{"mode":"x"}}`:                          "probe.mode",
+		`{"probe":{"listen":"x"}}`:                        "probe.listen",
+		`{"proxy":{"upstream":"socks5://x"}}`:             "proxy.upstream",
+		`{"prompt":{"timeout":"-1s"}}`:                    "prompt.timeout",
+		`{"prompt":{"timeout":60}}`:                       "prompt.timeout must be a string",
+		`{"prompt":{"tmeout":"60s"}}`:                     "did you mean prompt.timeout?",
+		`{"prompt":{"auto_approve":true}}`:                "prompt.auto_approve: there is no setting that approves domains",
+		`{"domains":["a.test"]}`:                          "a person does",
+		`{} {}`:                                           "after the end",
+		`{"browser":{"headless":true}`:                    "not valid JSON",
+		`{"browser":{"args":["--no-sandbox"]}}`:           "--no-sandbox",
+		`{"browser":{"args":["--proxy-server=evil"]}}`:    "--proxy-server",
+		`{"browser":{"args":["--disable-features=x"]}}`:   "--disable-features",
+		`{"browser":{"args":["--load-extension=x"]}}`:     "--load-extension",
+		`{"browser":{"args":["-remote-debugging-pipe"]}}`: "browser.args",
+		`{"browser":{"args":["https://evil.test"]}}`:      "browser.args",
+	} {
+		_, err := loadWith(t, file, nil, nil)
+		if assert.Error(t, err, file) {
+			assert.Contains(t, err.Error(), says, file)
+		}
+	}
+	_, err := loadWith(t, "", []string{"SALLYPORT_BROWSER_PROFIL=x"}, nil)
+	assert.Error(t, err, "an unknown variable")
+	home, err := os.UserConfigDir()
+	require.NoError(t, err)
+	_, err = loadWith(t, "", nil, []string{"--browser-profile", filepath.Join(home, "chromium", "Default")})
+	assert.ErrorContains(t, err, "everyday profile")
+}
+
+func FuzzFlatten(f *testing.F) {
+	f.Add(string(exampleJSON))
+	f.Add(`{"a":{"b":1},"a":2}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		flat, err := flatten([]byte(text))
+		if err != nil {
+			return
+		}
+		var whole map[string]any
+		if json.Unmarshal([]byte(text), &whole) != nil {
+			t.Fatalf("%q is no JSON object, and was read as %v", text, flat)
+		}
+		for key := range flat {
+			group, _, _ := strings.Cut(key, ".")
+			if _, there := whole[group]; !there && whole[key] == nil {
+				if _, there := whole[key]; !there {
+					t.Fatalf("%q has no %q", text, key)
+				}
+			}
+		}
+	})
+}
