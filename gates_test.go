@@ -167,7 +167,7 @@ func TestAPageCannotLeaveTheListByItself(t *testing.T) {
 	g := newGates(t, nil, "good.test")
 	for _, how := range []string{"location", "assign", "replace", "navigation", "aclick", "top", "form-get", "form-post", "timer", "open", "blank"} {
 		t.Run(how, func(t *testing.T) {
-			url := g.web.URL("good.test", fixtures.Query("/-/js", "to", "https://evil.test/"+how, "how", how, "after", "200"))
+			url := g.web.URL("good.test", fixtures.Query("/-/js", "to", "https://evil.test/"+how, "how", how, "after", "1500"))
 			_, err := g.navigate(t, url)
 			require.NoError(t, err)
 			if how != "open" && how != "blank" { // the popup blocker stops those before any request
