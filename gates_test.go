@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,15 +115,15 @@ func (g *gates) shows(t testing.TB, url string) {
 	}, 10*time.Second, 20*time.Millisecond)
 }
 
-// denied waits until the tab has refused a host.
-func (g *gates) denied(t testing.TB, host gate.Host) ledger.Denial {
+// denied waits until the tab has refused a URL.
+func (g *gates) denied(t testing.TB, url string) ledger.Denial {
 	t.Helper()
 	var d ledger.Denial
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		tab, _ := g.Tab(g.tab)
 		if assert.NotNil(c, tab.LastDenied) {
 			d = *tab.LastDenied
-			assert.Equal(c, host, d.Host)
+			assert.Equal(c, url, strings.TrimSuffix(d.URL, "?…"))
 		}
 	}, 10*time.Second, 20*time.Millisecond)
 	return d
@@ -165,16 +167,27 @@ func TestRedirectsAreRefusedAtTheHopThatLeavesTheList(t *testing.T) {
 
 func TestAPageCannotLeaveTheListByItself(t *testing.T) {
 	g := newGates(t, nil, "good.test")
-	for _, how := range []string{"location", "assign", "replace", "navigation", "aclick", "top", "form-get", "form-post", "timer", "open", "blank"} {
+	popups := []string{"open", "blank", "noopener", "open-then", "ctrl-click"}
+	for _, how := range append([]string{"location", "assign", "replace", "navigation", "aclick", "top", "form-get", "form-post", "form-request", "open-self", "meta", "write",
+		"leave-top", "timer"}, popups...) {
 		t.Run(how, func(t *testing.T) {
-			url := g.web.URL("good.test", fixtures.Query("/-/js", "to", "https://evil.test/"+how, "how", how, "after", "1500"))
+			to, after := "https://evil.test/"+how, "400"
+			if how == "timer" {
+				after = "3000" // long after the tool has answered
+			}
+			popup := slices.Contains(popups, how)
+			if popup {
+				after = "0" // so that it was tried when the tool answers
+			}
+			url := g.web.URL("good.test", fixtures.Query("/-/js", "to", to, "how", how, "after", after))
+			tabs := len(g.Tabs())
 			_, err := g.navigate(t, url)
 			require.NoError(t, err)
-			if how != "open" && how != "blank" { // the popup blocker stops those before any request
-				d := g.denied(t, "evil.test")
-				assert.Equal(t, gate.Page, d.Initiator)
+			if !popup { // the popup blocker stops those before any request
+				assert.Equal(t, gate.Page, g.denied(t, to).Initiator)
 			}
 			g.shows(t, url)
+			assert.Len(t, g.Tabs(), tabs, "no tab came up")
 		})
 	}
 	t.Run("while it still loads", func(t *testing.T) {
@@ -182,14 +195,14 @@ func TestAPageCannotLeaveTheListByItself(t *testing.T) {
 		r, err := g.navigate(t, url)
 		require.NoError(t, err, "the answer is the committed page's")
 		assert.Equal(t, url, r.FinalURL)
-		g.denied(t, "evil.test")
+		g.denied(t, "https://evil.test/early")
 	})
 	for _, path := range []string{"/-/refresh", "/-/meta"} {
 		t.Run(path, func(t *testing.T) {
 			url := g.web.URL("good.test", fixtures.Query(path, "to", "https://evil.test"+path, "after", "0"))
 			_, err := g.navigate(t, url)
 			require.NoError(t, err)
-			g.denied(t, "evil.test")
+			g.denied(t, "https://evil.test"+path)
 			g.shows(t, url)
 		})
 	}

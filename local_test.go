@@ -110,7 +110,7 @@ func TestANarrowedListHoldsForHistoryToo(t *testing.T) {
 	_, err = g.navigate(t, g.web.URL("good.test", fixtures.Query("/-/js", "how", "back", "to", "https://good2.test/", "after", "1000")))
 	require.NoError(t, err)
 	g.allow(t, "good.test")
-	d := g.denied(t, "good2.test")
+	d := g.denied(t, "https://good2.test/-/cached")
 	assert.Equal(t, gate.Page, d.Initiator)
 }
 

@@ -92,10 +92,10 @@ func TestAPersonIsNeverBlockedInAnAgentsTab(t *testing.T) {
 		list := g.Allowlist(g.session)
 		_, covered := list.Covers("evil.test")
 		assert.False(t, covered)
-		url := g.web.URL("good.test", fixtures.Query("/-/js", "to", "https://evil.test/again", "how", "location", "after", "100"))
+		url := g.web.URL("good.test", fixtures.Query("/-/js", "to", "https://evil.test/again", "how", "location", "after", "300"))
 		_, err = g.navigate(t, url)
 		require.NoError(t, err)
-		d := g.denied(t, "evil.test")
+		d := g.denied(t, "https://evil.test/again")
 		assert.Equal(t, gate.Page, d.Initiator)
 		for _, hit := range g.web.Hits("evil.test") {
 			assert.NotEqual(t, "/again", hit.Path)
