@@ -20,12 +20,16 @@ import (
 	"sallyport/fixtures"
 )
 
+// builtIn is where buildBinary put the product; empty while no test needed it.
+var builtIn string
+
 // buildBinary builds the product once for all black-box tests.
 var buildBinary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "sallyport-test-")
 	if err != nil {
 		return "", err
 	}
+	builtIn = dir
 	path := filepath.Join(dir, "sallyport")
 	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
 	if err != nil {
@@ -36,8 +40,8 @@ var buildBinary = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := buildBinary(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
+	if builtIn != "" {
+		os.RemoveAll(builtIn)
 	}
 	os.Exit(code)
 }

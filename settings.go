@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -239,7 +240,7 @@ func flatten(raw []byte) (map[string]any, error) {
 	if err := flattenObject(d, "", flat); err != nil {
 		return nil, err
 	}
-	if _, err := d.Token(); err == nil {
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("there is something after the end of the object")
 	}
 	return flat, nil

@@ -13,7 +13,7 @@ need openbox openbox
 need xdotool xdotool
 need import imagemagick
 need xprop x11-utils
-command -v fc-list >/dev/null 2>&1 && fc-list | grep -qi dejavu || missing+=(fonts-dejavu-core)
+[ -d /usr/share/fonts/truetype/dejavu ] || missing+=(fonts-dejavu-core)
 command -v gcc >/dev/null 2>&1 || missing+=(gcc libc6-dev) # for go test -race
 
 if ! command -v go >/dev/null 2>&1; then
