@@ -124,3 +124,18 @@ func TestServiceWorkersAreNotInstalled(t *testing.T) {
 		assert.NotEqual(t, "/-/sw.js", hit.Path)
 	}
 }
+
+func TestCredentialsInARedirectAreNotShown(t *testing.T) {
+	g := newGates(t, nil, "good.test")
+	r, err := g.navigate(t, g.web.URL("good.test", fixtures.Query("/-/status/302", "to", "https://user:secret@good.test/two.html")))
+	require.NoError(t, err)
+	assert.Equal(t, "https://good.test/two.html", r.FinalURL)
+	g.shows(t, "https://good.test/two.html")
+}
+
+func TestAPageThatWantsAPasswordIsAnHTTPErrorLikeOthers(t *testing.T) {
+	g := newGates(t, nil, "good.test")
+	r, err := g.navigate(t, "https://good.test/-/basic")
+	require.NoError(t, err)
+	assert.Equal(t, 401, r.Status)
+}

@@ -16,7 +16,7 @@ import (
 func (in *instance) committed(t *tab, f *cdp.Frame) {
 	loader := string(f.LoaderID)
 	nav := t.navs[loader]
-	d := document{url: f.URL + f.URLFragment, loader: loader, initiator: gate.Page, at: time.Now()}
+	d := document{url: withoutUserinfo(f.URL + f.URLFragment), loader: loader, initiator: gate.Page, at: time.Now()}
 	d.target, _ = gate.Parse(d.url) // zero for what has no host
 	switch {
 	case nav != nil:
@@ -48,6 +48,17 @@ func (in *instance) committed(t *tab, f *cdp.Frame) {
 	default:
 		in.unexplained(t, d)
 	}
+}
+
+// withoutUserinfo takes credentials out of a URL that Chromium reports.
+func withoutUserinfo(url string) string {
+	if !strings.Contains(url, "@") {
+		return url
+	}
+	if at, err := gate.Parse(url); err == nil {
+		return at.URL()
+	}
+	return url
 }
 
 func (in *instance) title(t *tab) string {

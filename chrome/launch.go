@@ -62,8 +62,9 @@ func (in *instance) start(path string) error {
 
 // arm turns on what the gate needs, Fetch first.
 func (in *instance) arm() error {
+	on := true
 	documents := []*fetch.RequestPattern{{URLPattern: "*", ResourceType: network.ResourceTypeDocument}}
-	if _, err := chromedp.CallBrowser(in.ctx, fetch.Enable, fetch.EnableParams{Patterns: documents}); err != nil {
+	if _, err := chromedp.CallBrowser(in.ctx, fetch.Enable, fetch.EnableParams{Patterns: documents, HandleAuthRequests: &on}); err != nil {
 		return fmt.Errorf("enabling Fetch: %w", err)
 	}
 	if err := in.findDefaultContext(); err != nil {
@@ -73,7 +74,6 @@ func (in *instance) arm() error {
 	if _, err := chromedp.CallBrowser(in.ctx, target.SetDiscoverTargets, discover); err != nil {
 		return fmt.Errorf("discovering tabs: %w", err)
 	}
-	on := true
 	downloads := browser.SetDownloadBehaviorParams{Behavior: browser.SetDownloadBehaviorBehaviorDefault, EventsEnabled: &on}
 	if _, err := chromedp.CallBrowser(in.ctx, browser.SetDownloadBehavior, downloads); err != nil {
 		return fmt.Errorf("watching downloads: %w", err)

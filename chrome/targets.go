@@ -19,6 +19,8 @@ func (in *instance) heard(event any) {
 	switch e := event.(type) {
 	case *fetch.EventRequestPaused:
 		in.mailbox.post(func() { in.paused(e) })
+	case *fetch.EventAuthRequired:
+		in.mailbox.post(func() { in.challenged(e) })
 	case *target.EventTargetCreated:
 		in.mailbox.post(func() { in.created(e.TargetInfo) })
 	case *target.EventTargetInfoChanged:
@@ -119,7 +121,7 @@ func (in *instance) described(info *target.Info) {
 	if t.undecided || t.prompt {
 		return
 	}
-	in.ledger.Describe(t.id, info.URL, info.Title)
+	in.ledger.Describe(t.id, withoutUserinfo(info.URL), info.Title)
 	if t.gated() || t.shown.url == info.URL {
 		return
 	}
@@ -189,10 +191,8 @@ func (in *instance) downloading(e *browser.EventDownloadWillBegin) {
 	if t == nil || !t.gated() {
 		return
 	}
-	for _, n := range t.navs {
-		if n.initiator == gate.User && n.last.Request() == e.URL {
-			return
-		}
+	if in.personLoads(t, e.URL) {
+		return
 	}
 	in.log.Info("download in a session's tab denied", "tab", t.id, "url", gate.Redact(e.URL))
 	in.async(func(ctx context.Context) {
