@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -277,6 +278,51 @@ func TestAKilledSallyportTakesChromiumWithIt(t *testing.T) {
 	require.NotEmpty(t, p.browsers())
 	require.NoError(t, p.command.Process.Kill())
 	require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Empty(c, p.browsers()) }, 5*time.Second, 50*time.Millisecond)
+}
+
+func TestAKilledChromiumFailsTheCallAndEndsTheApprovals(t *testing.T) {
+	web := fixtures.Start(t)
+	display := fixtures.NeedDisplay(t)
+	p := startProduct(t, web, display.Environ())
+	ctx := t.Context()
+	approve := func() {
+		t.Helper()
+		_, answer, err := p.start("tools/call", map[string]any{"name": "browser_set_allowed_domains", "arguments": map[string]any{"domains": []string{"good.test"}}})
+		require.NoError(t, err)
+		require.NoError(t, display.Person().Answer(ctx, true))
+		got := <-answer
+		require.Nil(t, got.Error)
+	}
+	approve()
+	tab := p.firstTab(t)
+	_, answer, err := p.start("tools/call", map[string]any{"name": "browser_navigate", "arguments": map[string]any{"tab_id": tab, "url": "https://good.test/-/stall"}})
+	require.NoError(t, err)
+	_, err = web.WaitHit(ctx, "good.test", "/-/stall")
+	require.NoError(t, err)
+	out, err := exec.Command("pgrep", "-P", strconv.Itoa(p.command.Process.Pid)).Output()
+	require.NoError(t, err)
+	chromium, err := strconv.Atoi(strings.Fields(string(out))[0])
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(chromium, syscall.SIGKILL))
+	got := <-answer
+	require.NotNil(t, got.Error)
+	assert.Equal(t, "browser_gone", got.Error.Message)
+
+	_, err = p.tool(ctx, "browser_navigate", map[string]any{"tab_id": tab, "url": "https://good.test/"})
+	code, _ := codeOf(err)
+	assert.Equal(t, -32602, code, "that tab is gone")
+	tab = p.firstTab(t) // in a new browser
+	_, err = p.tool(ctx, "browser_navigate", map[string]any{"tab_id": tab, "url": "https://good.test/"})
+	code, _ = codeOf(err)
+	assert.Equal(t, -32010, code, "the approval ended with the browser")
+	approve()
+	_, err = p.tool(ctx, "browser_navigate", map[string]any{"tab_id": tab, "url": "https://good.test/"})
+	assert.NoError(t, err)
+	closed, err := p.tool(ctx, "browser_tab_close", map[string]any{"tab_id": tab})
+	require.NoError(t, err)
+	assert.Equal(t, true, closed["closed"])
+	p.stdin.Close()
+	p.expectEnd(t)
 }
 
 func TestInitializeDoesNotWaitForChromium(t *testing.T) {

@@ -89,6 +89,8 @@ func (in *instance) beginAgent(r NavigateRequest) *agentCall {
 func (in *instance) issuedAgent(a *agentCall, got page.NavigateResult, err error) {
 	switch {
 	case a.over:
+	case err != nil && errors.Is(in.orGone(err), ErrGone):
+		a.finish(NavigateResult{}, ErrGone)
 	case err != nil:
 		a.finish(NavigateResult{}, &NetError{Code: "net::ERR_FAILED", Detail: "Chromium did not take the navigation: " + err.Error(), URL: gate.Redact(a.target.URL())})
 	case got.ErrorText != "" || got.IsDownload:

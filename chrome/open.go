@@ -59,6 +59,8 @@ func (in *instance) orGone(err error) error {
 	select {
 	case <-in.gone:
 		return ErrGone
+	case <-in.browser.LostConnection: // known to chromedp first
+		return ErrGone
 	default:
 		return err
 	}
