@@ -195,6 +195,9 @@ func TestAPersonApprovesWithARealMouseAndTheAgentVisitsThatAlone(t *testing.T) {
 	got, err := p.tool(ctx, "browser_get_allowed_domains", map[string]any{})
 	require.NoError(t, err, "other calls are answered while one waits for the person")
 	assert.Equal(t, true, got["pending"])
+	listed, err := p.tool(ctx, "browser_tab_list", map[string]any{})
+	require.NoError(t, err)
+	assert.Len(t, listed["tabs"], 2, "the person's first tab and the session's own: the window is in no list")
 	require.NoError(t, display.Person().Answer(ctx, true))
 	first := <-answer
 	require.Nil(t, first.Error)
