@@ -25,8 +25,8 @@ func newCommand(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{explainFlag(err)} })
 	settings := addSettings(root.PersistentFlags())
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{settings.explainFlag(err)} })
 
 	configured := func(f func(*cobra.Command, Config) error) func(*cobra.Command, []string) error {
 		return func(c *cobra.Command, _ []string) error {

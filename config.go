@@ -56,6 +56,8 @@ type LedgerConfig struct {
 	MaxSize  string `mapstructure:"max_size"` // of one file, in bytes or "64MB"
 	Keep     int    // how many rotated files are kept
 	Required bool   // refuse navigations when it can't be written
+
+	maxSize int64 // bytes
 }
 
 // LogConfig is about the lines on stderr.

@@ -87,7 +87,7 @@ func TestAWrongSettingIsNamed(t *testing.T) {
 		`{"prompt":{"tmeout":"60s"}}`:                     "did you mean prompt.timeout?",
 		`{"prompt":{"auto_approve":true}}`:                "prompt.auto_approve: there is no setting that approves domains",
 		`{"domains":["a.test"]}`:                          "a person does",
-		`{} {}`:                                           "after the end",
+		`{} {}`:                                           "line 1 is not valid JSON",
 		`{"browser":{"headless":true}`:                    "not valid JSON",
 		`{"browser":{"args":["--no-sandbox"]}}`:           "--no-sandbox",
 		`{"browser":{"args":["--proxy-server=evil"]}}`:    "--proxy-server",

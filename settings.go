@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -36,7 +36,12 @@ func addSettings(flags *pflag.FlagSet) *settings {
 	s := &settings{flags: flags, keys: keys}
 	flags.StringVar(&s.file, "config", "", "JSON `FILE` of settings (config.example.json has them all)")
 	for _, key := range s.names() {
-		flags.String(flagName(key), "", fmt.Sprintf("setting %s (default %s)", key, text(keys[key])))
+		usage := fmt.Sprintf("setting %s (default %s)", key, text(keys[key]))
+		if _, list := keys[key].([]any); list {
+			flags.StringArray(flagName(key), nil, usage) // given twice, it adds up
+			continue
+		}
+		flags.String(flagName(key), "", usage)
 		if _, truth := keys[key].(bool); truth {
 			flags.Lookup(flagName(key)).NoOptDefVal = "true"
 		}
@@ -45,12 +50,7 @@ func addSettings(flags *pflag.FlagSet) *settings {
 }
 
 func (s *settings) names() []string {
-	names := make([]string, 0, len(s.keys))
-	for key := range s.keys {
-		names = append(names, key)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(s.keys))
 }
 
 func flagName(key string) string { return strings.NewReplacer(".", "-", "_", "-").Replace(key) }
@@ -80,14 +80,8 @@ func (s *settings) load(environment []string) (Config, error) {
 	if err := s.loadVariables(v, environment); err != nil {
 		return Config{}, err
 	}
-	for _, key := range s.names() {
-		if flag := s.flags.Lookup(flagName(key)); flag.Changed {
-			value, err := s.parse(key, flag.Value.String())
-			if err != nil {
-				return Config{}, usageError{fmt.Errorf("--%s: %w", flag.Name, err)}
-			}
-			v.Set(key, value)
-		}
+	if err := s.loadFlags(v); err != nil {
+		return Config{}, err
 	}
 	for _, key := range []string{"prompt.timeout", "navigate.timeout", "lease.ttl"} {
 		if _, err := duration(key, v.GetString(key)); err != nil {
@@ -110,11 +104,14 @@ func (s *settings) loadFile(v *viper.Viper) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.file, err)
 	}
-	for key, value := range given {
-		if err := s.check(key, value); err != nil {
+	for _, key := range slices.Sorted(maps.Keys(given)) { // the same error each time
+		if empty, is := given[key].(map[string]any); is && len(empty) == 0 && s.group(key) {
+			continue
+		}
+		if err := s.check(key, given[key]); err != nil {
 			return fmt.Errorf("%s: %w", s.file, err)
 		}
-		v.Set(key, value)
+		v.Set(key, given[key])
 	}
 	return nil
 }
@@ -130,14 +127,36 @@ func (s *settings) loadVariables(v *viper.Viper, environment []string) error {
 			continue
 		}
 		key, known := byVariable[name]
-		if !known {
-			return fmt.Errorf("%s: %w", name, s.unknown(strings.ToLower(strings.TrimPrefix(name, "SALLYPORT_"))))
+		switch {
+		case name == "SALLYPORT_CONFIG":
+			return errors.New("SALLYPORT_CONFIG is no setting; use --config FILE")
+		case !known:
+			return explain(name, slices.Sorted(maps.Keys(byVariable)))
 		}
 		parsed, err := s.parse(key, value)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		v.Set(key, parsed)
+	}
+	return nil
+}
+
+func (s *settings) loadFlags(v *viper.Viper) error {
+	for _, key := range s.names() {
+		flag := s.flags.Lookup(flagName(key))
+		if !flag.Changed {
+			continue
+		}
+		given := flag.Value.String()
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			given = strings.Join(list.GetSlice(), ",")
+		}
+		value, err := s.parse(key, given)
+		if err != nil {
+			return usageError{fmt.Errorf("--%s: %w", flag.Name, err)}
+		}
+		v.Set(key, value)
 	}
 	return nil
 }
@@ -196,114 +215,13 @@ func (s *settings) parse(key, given string) (any, error) {
 		if given == "" {
 			return []string{}, nil
 		}
-		return strings.Split(given, ","), nil
+		list := strings.Split(given, ",")
+		for i := range list {
+			list[i] = strings.TrimSpace(list[i])
+		}
+		return list, nil
 	}
 	return given, nil
-}
-
-// unknown explains a key that does not exist, and above all one that would
-// approve domains without a person.
-func (s *settings) unknown(key string) error {
-	for _, word := range []string{"allow", "domain", "approve", "skip", "trust", "prompt_"} {
-		if strings.Contains(strings.ToLower(key), word) {
-			return fmt.Errorf("%s: there is no setting that approves domains: a person does, in the browser, in each session; remove it (the standalone probe has probe.domains)", key)
-		}
-	}
-	nearest, distance := "", 4
-	for _, known := range s.names() {
-		if d := editDistance(key, known); d < distance {
-			nearest, distance = known, d
-		}
-	}
-	if nearest != "" {
-		return fmt.Errorf("%s is no setting; did you mean %s?", key, nearest)
-	}
-	return fmt.Errorf("%s is no setting; config.example.json has them all", key)
-}
-
-// explainFlag says of a flag that would approve domains what unknown says.
-func explainFlag(err error) error {
-	message := err.Error()
-	for _, word := range []string{"allow", "domain", "approve", "skip", "yes"} {
-		if strings.Contains(message, "unknown flag") && strings.Contains(message, word) {
-			return fmt.Errorf("%s: there is no flag that approves domains: a person does, in the browser, in each session", message)
-		}
-	}
-	return err
-}
-
-// flatten reads a JSON object of objects into "a.b_c" keys. Repeated keys are
-// errors, since one of them would be ignored.
-func flatten(raw []byte) (map[string]any, error) {
-	d := json.NewDecoder(strings.NewReader(string(raw)))
-	flat := map[string]any{}
-	if err := flattenObject(d, "", flat); err != nil {
-		return nil, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is something after the end of the object")
-	}
-	return flat, nil
-}
-
-func flattenObject(d *json.Decoder, prefix string, flat map[string]any) error {
-	open, err := d.Token()
-	if err != nil {
-		return fmt.Errorf("not valid JSON: %w", err)
-	}
-	if open != json.Delim('{') {
-		return fmt.Errorf("%s must be an object", strings.TrimSuffix("the file."+prefix, "."))
-	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return fmt.Errorf("not valid JSON: %w", err)
-		}
-		key := prefix + name.(string)
-		if _, twice := flat[key]; twice {
-			return fmt.Errorf("%s is there twice", key)
-		}
-		if prefix == "" && knownGroup(key) {
-			if err := flattenObject(d, key+".", flat); err != nil {
-				return err
-			}
-			continue
-		}
-		var value any
-		if err := d.Decode(&value); err != nil {
-			return fmt.Errorf("%s: not valid JSON: %w", key, err)
-		}
-		flat[key] = value
-	}
-	if _, err = d.Token(); err != nil {
-		return fmt.Errorf("not valid JSON: %w", err)
-	}
-	return nil
-}
-
-func knownGroup(name string) bool {
-	return slices.Contains([]string{"browser", "proxy", "prompt", "navigate", "lease", "ledger", "log", "host", "probe", "metrics"}, name)
-}
-
-// editDistance counts the single changes between two short words.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := before
-			if a[i] != b[j] {
-				cost++
-			}
-			before = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // duration reads a setting that is Go's kind of duration.

@@ -1,12 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/netip"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -50,28 +51,6 @@ func (c *Config) validateBrowser() error {
 	return validateProfile(c.Browser.Profile)
 }
 
-// validateProfile refuses the person's everyday profile: Chromium takes no
-// DevTools there since version 136.
-func validateProfile(dir string) error {
-	if dir == "ephemeral" {
-		return nil
-	}
-	if !filepath.IsAbs(dir) {
-		return fmt.Errorf("browser.profile must be \"ephemeral\" or an absolute directory, not %q", dir)
-	}
-	home, err := os.UserConfigDir()
-	if err != nil {
-		return nil
-	}
-	for _, name := range []string{"chromium", "google-chrome", "google-chrome-beta", "google-chrome-unstable"} {
-		everyday := filepath.Join(home, name)
-		if clean := filepath.Clean(dir); clean == everyday || strings.HasPrefix(clean, everyday+string(filepath.Separator)) {
-			return fmt.Errorf("browser.profile: %s is the everyday profile, which Chromium does not let anybody drive; choose a directory of Sallyport's own and sign in there once", dir)
-		}
-	}
-	return nil
-}
-
 func (c *Config) validateProxy() error {
 	for _, entry := range c.Proxy.Resolve {
 		pin, err := proxy.ParsePin(entry)
@@ -91,8 +70,9 @@ func (c *Config) validateProxy() error {
 		return nil
 	}
 	u, err := url.Parse(c.Proxy.Upstream)
-	if err != nil || u.Scheme != "http" || u.Host == "" {
-		return fmt.Errorf("proxy.upstream must be the URL of an HTTP proxy, such as \"http://proxy.example:3128\"")
+	if err != nil || u.Scheme != "http" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		// What was given may hold a password, so it is not repeated.
+		return errors.New("proxy.upstream must be the URL of an HTTP proxy, such as \"http://proxy.example:3128\"")
 	}
 	c.Proxy.upstream = u
 	return nil
@@ -102,11 +82,12 @@ func (c *Config) validateLedger() error {
 	if c.Ledger.Keep < 1 {
 		return fmt.Errorf("ledger.keep must be at least 1, not %d", c.Ledger.Keep)
 	}
-	if _, err := size(c.Ledger.MaxSize); err != nil {
+	var err error
+	if c.Ledger.maxSize, err = size(c.Ledger.MaxSize); err != nil {
 		return fmt.Errorf("ledger.max_size %w", err)
 	}
 	if c.Ledger.Required && c.Ledger.Path == "" {
-		return fmt.Errorf("ledger.required needs ledger.path")
+		return errors.New("ledger.required needs ledger.path; set it, or leave ledger.required out")
 	}
 	return nil
 }
@@ -130,15 +111,25 @@ func (c *Config) validateRest() error {
 	if c.Probe.Mode != "enforce" && c.Probe.Mode != "observe" {
 		return fmt.Errorf("probe.mode must be enforce or observe, not %q", c.Probe.Mode)
 	}
-	for key, value := range map[string]string{"probe.listen": c.Probe.Listen, "metrics.listen": c.Metrics.Listen} {
-		if value == "" && key == "metrics.listen" {
-			continue
-		}
-		if _, _, err := net.SplitHostPort(value); err != nil {
-			return fmt.Errorf("%s must be host:port, not %q", key, value)
-		}
+	if c.Host.Socket != "" && !filepath.IsAbs(c.Host.Socket) {
+		return fmt.Errorf("host.socket must be an absolute path, not %q", c.Host.Socket)
+	}
+	if c.Metrics.Listen != "" && !listenable(c.Metrics.Listen) {
+		return fmt.Errorf("metrics.listen must be \"\" or host:port, not %q", c.Metrics.Listen)
+	}
+	if !listenable(c.Probe.Listen) {
+		return fmt.Errorf("probe.listen must be host:port, not %q", c.Probe.Listen)
 	}
 	return nil
+}
+
+func listenable(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
 }
 
 // size reads bytes, or a number with KB, MB or GB.
@@ -150,7 +141,7 @@ func size(given string) (int64, error) {
 		}
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || n <= 0 {
+	if err != nil || n <= 0 || n > math.MaxInt64/factor {
 		return 0, fmt.Errorf("must be bytes or a size such as \"64MB\", not %q", given)
 	}
 	return n * factor, nil
