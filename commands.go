@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -14,13 +15,21 @@ func newCommand(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sallyport",
 		Short:         "A browser for agents with two gates, and a person who opens them",
+		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return usageError{fmt.Errorf("%q is no command%s", args[0], suggestion(c, args[0]))}
+		},
 		RunE: func(*cobra.Command, []string) error {
-			return usageError{fmt.Errorf("a command is missing")}
+			return usageError{errors.New("a command is missing")}
 		},
 	}
+	root.SuggestionsMinimumDistance = 2
+	root.SetVersionTemplate("sallyport {{.Version}}\n")
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -65,6 +74,14 @@ func newCommand(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 		},
 	)
 	return root
+}
+
+// suggestion names the command that may have been meant.
+func suggestion(c *cobra.Command, given string) string {
+	if near := c.SuggestionsFor(given); len(near) > 0 {
+		return "; did you mean " + near[0] + "?"
+	}
+	return ""
 }
 
 func noArguments(_ *cobra.Command, args []string) error {

@@ -53,7 +53,7 @@ func runDemo(ctx context.Context, c Config, stdout, stderr io.Writer) (err error
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, h.close()) }()
+	defer func() { err = errors.Join(err, h.close(stopWithin)) }()
 
 	toServer, fromAgent := io.Pipe()
 	toAgent, fromServer := io.Pipe()

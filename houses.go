@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"sallyport/certs"
@@ -15,9 +16,14 @@ import (
 	"sallyport/proxy"
 )
 
-// stopWithin bounds the end: whatever has not ended by then is left to the
-// kernel, which ends Chromium with us.
-const stopWithin = 4 * time.Second
+// The end takes 5 s at most, counted from the end of input or the signal. Calls
+// may use 3 s of that, so the houses get what is left, and leastStop at least.
+// Whatever has not ended by then is left to the kernel, which ends Chromium with
+// us, and to the next start, which removes what it left behind.
+const (
+	stopWithin = 4500 * time.Millisecond
+	leastStop  = 1500 * time.Millisecond
+)
 
 // houses are all parts of a running Sallyport, joined.
 type houses struct {
@@ -67,9 +73,9 @@ func openHouses(c Config, log *slog.Logger) (*houses, error) {
 	return h, nil
 }
 
-// close stops them in reverse.
-func (h *houses) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+// close stops them in reverse, within a time.
+func (h *houses) close(within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
@@ -84,7 +90,7 @@ func (h *houses) close() error {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("stopping: not everything ended within %s", stopWithin)
+		return fmt.Errorf("not everything ended within %s", within.Round(time.Millisecond))
 	}
 }
 
@@ -109,11 +115,36 @@ func runMCP(ctx context.Context, c Config, stdin io.Reader, stdout, stderr io.Wr
 	if err != nil {
 		return err
 	}
-	err = h.front.Serve(ctx, stdin, stdout)
-	if stopped := h.close(); stopped != nil {
+	in := &timedInput{Reader: stdin}
+	defer context.AfterFunc(ctx, in.end)()
+	err = h.front.Serve(ctx, in, stdout)
+	if stopped := h.close(in.left()); stopped != nil {
 		log.Error("stopping", "error", stopped)
 	}
 	return err
+}
+
+// timedInput remembers when the input ended, or the signal came.
+type timedInput struct {
+	io.Reader
+	once  sync.Once
+	ended time.Time // set by once
+}
+
+func (t *timedInput) Read(p []byte) (int, error) {
+	n, err := t.Reader.Read(p)
+	if err != nil {
+		t.end()
+	}
+	return n, err
+}
+
+func (t *timedInput) end() { t.once.Do(func() { t.ended = time.Now() }) }
+
+// left is how long stopping may still take.
+func (t *timedInput) left() time.Duration {
+	t.end()
+	return max(leastStop, stopWithin-time.Since(t.ended))
 }
 
 func newLog(c Config, w io.Writer) *slog.Logger {

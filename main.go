@@ -24,6 +24,9 @@ import (
 )
 
 func main() {
+	// A client that went away is an error of the next write, which ends the
+	// session in order; without this, it would kill the process.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // nobody reads: one is kept, the rest are dropped
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()
