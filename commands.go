@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 )
@@ -37,43 +39,45 @@ func newCommand(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 	settings := addSettings(root.PersistentFlags())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{settings.explainFlag(err)} })
 
-	configured := func(f func(*cobra.Command, Config) error) func(*cobra.Command, []string) error {
-		return func(c *cobra.Command, _ []string) error {
-			config, err := settings.load(environ())
-			if err != nil {
-				return err
-			}
-			return f(c, config)
-		}
-	}
-	root.AddCommand(
-		&cobra.Command{
-			Use: "mcp", Short: "Serve MCP on stdio, with a Chromium of its own", Args: noArguments,
-			RunE: configured(func(c *cobra.Command, config Config) error {
-				return runMCP(c.Context(), config, stdin, stdout, stderr)
-			}),
-		},
-		&cobra.Command{
-			Use: "demo", Short: "Show the main job on a small web of its own; you are the person", Args: noArguments,
-			RunE: configured(func(c *cobra.Command, config Config) error {
-				return runDemo(c.Context(), config, stdout, stderr)
-			}),
-		},
-		&cobra.Command{
-			Use: "doctor", Short: "Say what is missing on this machine, and how to mend it", Args: noArguments,
-			RunE: configured(func(c *cobra.Command, config Config) error {
-				return runDoctor(c.Context(), config, stdout)
-			}),
-		},
-		&cobra.Command{
-			Use: "version", Short: "Print the version", Args: noArguments,
-			RunE: func(*cobra.Command, []string) error {
-				_, err := fmt.Fprintln(stdout, "sallyport", version)
-				return err
+	streams := streams{stdin, stdout, stderr}
+	for _, c := range commands {
+		root.AddCommand(&cobra.Command{
+			Use: c.name, Short: c.short, Args: noArguments,
+			RunE: func(under *cobra.Command, _ []string) error {
+				config, err := settings.load(os.Environ())
+				if err != nil {
+					return err
+				}
+				return c.run(under.Context(), config, streams)
 			},
+		})
+	}
+	root.AddCommand(&cobra.Command{
+		Use: "version", Short: "Print the version", Args: noArguments, // whatever the configuration is
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(stdout, "sallyport", version)
+			return err
 		},
-	)
+	})
 	return root
+}
+
+// streams are those of the process. out belongs to the protocol, or to what a
+// command is asked to print; logs go to err.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// commands are those that read the configuration. A new one is a line here, and
+// a line in main.go's comment.
+var commands = []struct {
+	name, short string
+	run         func(context.Context, Config, streams) error
+}{
+	{"mcp", "Serve MCP on stdio, with a Chromium of its own", runMCP},
+	{"demo", "Show the main job on a small web of its own; you are the person", runDemo},
+	{"doctor", "Say what is missing on this machine, and how to mend it", runDoctor},
 }
 
 // suggestion names the command that may have been meant.

@@ -29,7 +29,7 @@ type demonstration struct {
 }
 
 // runDemo shows the main job on the fixture web, over the real MCP server.
-func runDemo(ctx context.Context, c Config, stdout, stderr io.Writer) (err error) {
+func runDemo(ctx context.Context, c Config, s streams) (err error) {
 	if !chrome.HasDisplay() {
 		return errors.New("the demo needs a display, so that you can answer its window; run: make demo")
 	}
@@ -49,7 +49,7 @@ func runDemo(ctx context.Context, c Config, stdout, stderr io.Writer) (err error
 	if c.Log.Level == "info" {
 		_ = c.Log.level.UnmarshalText([]byte("warn")) // the demo tells its own story
 	}
-	h, err := openHouses(c, newLog(c, stderr))
+	h, err := openHouses(c, newLog(c, s.err))
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func runDemo(ctx context.Context, c Config, stdout, stderr io.Writer) (err error
 	toAgent, fromServer := io.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- h.front.Serve(ctx, toServer, fromServer); fromServer.Close() }()
-	d := &demonstration{web: web, houses: h, out: stdout, agent: newAgent(toAgent, fromAgent, nil)}
+	d := &demonstration{web: web, houses: h, out: s.out, agent: newAgent(toAgent, fromAgent, nil)}
 	err = d.play(ctx)
 	fromAgent.Close()
 	return errors.Join(err, <-served)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -31,7 +32,7 @@ type finding struct {
 	mend string // the command or the step that mends it
 }
 
-func runDoctor(ctx context.Context, c Config, out io.Writer) error {
+func runDoctor(ctx context.Context, c Config, s streams) error {
 	findings := []finding{findProgram(ctx, c), findDisplay(c), findSandbox()}
 	findings = append(findings, findDirectories(c)...)
 	if findings[0].well {
@@ -43,9 +44,9 @@ func runDoctor(ctx context.Context, c Config, out io.Writer) error {
 		if !f.well {
 			mark, unwell = "!! ", errUnwell
 		}
-		fmt.Fprintln(out, mark, f.what)
+		fmt.Fprintln(s.out, mark, f.what)
 		if f.mend != "" {
-			fmt.Fprintln(out, "    ->", f.mend)
+			fmt.Fprintln(s.out, "    ->", f.mend)
 		}
 	}
 	return unwell
@@ -54,15 +55,52 @@ func runDoctor(ctx context.Context, c Config, out io.Writer) error {
 func findProgram(ctx context.Context, c Config) finding {
 	path, err := chrome.FindProgram(c.Browser.Path)
 	if err != nil {
-		return finding{false, "Chromium: " + err.Error(), "sudo apt-get install chromium (or set browser.path)"}
+		return finding{false, "Chromium: " + err.Error(), chromiumRemedy()}
+	}
+	if isSnap(path) {
+		return finding{false, "Chromium: " + path + " is a snap, which may not read a profile or a pipe of another program", chromiumRemedy()}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	said, err := exec.CommandContext(ctx, path, "--version").Output()
 	if err != nil {
-		return finding{false, "Chromium: " + path + " does not start: " + err.Error(), "sudo apt-get install --reinstall chromium"}
+		return finding{false, "Chromium: " + path + " does not start: " + err.Error(), "install it anew, or another: " + chromiumRemedy()}
 	}
 	return finding{true, "Chromium: " + path + ", " + strings.TrimSpace(string(said)), ""}
+}
+
+// chromiumRemedy is how Chromium is installed here.
+func chromiumRemedy() string {
+	release, _ := os.ReadFile("/etc/os-release")
+	switch {
+	case runtime.GOOS != "linux":
+		return "install Chromium or Google Chrome, and set browser.path to its program"
+	case strings.Contains(string(release), "\nID=ubuntu"):
+		return "install Google Chrome's .deb package (Ubuntu's chromium is a snap, which can't be driven), or set browser.path"
+	case strings.Contains(string(release), "debian"):
+		return "sudo apt-get install chromium (or set browser.path)"
+	}
+	return "install Chromium with this system's package manager (on Debian: sudo apt-get install chromium), or set browser.path"
+}
+
+// isSnap reports whether a program is, or starts, a snap: /snap/bin/chromium is a
+// link to snap itself, and Ubuntu's chromium-browser a script that calls it.
+func isSnap(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	if filepath.Base(real) == "snap" || within(real, "/snap") || within(path, "/snap") {
+		return true
+	}
+	f, err := os.Open(real)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 4096) // a script, if it is one
+	n, _ := io.ReadFull(f, head)
+	return strings.HasPrefix(string(head[:n]), "#!") && strings.Contains(string(head[:n]), "/snap/bin/")
 }
 
 func findDisplay(c Config) finding {
@@ -72,13 +110,19 @@ func findDisplay(c Config) finding {
 	case !chrome.HasDisplay():
 		return finding{false, "display: none (DISPLAY and WAYLAND_DISPLAY are not set), so nobody can be asked", "start it in a desktop session, or under a display that you can see (DISPLAY=:0)"}
 	}
-	name := os.Getenv("DISPLAY")
+	name, variable := os.Getenv("DISPLAY"), "DISPLAY"
+	socket, ok := x11Socket(name)
 	if name == "" {
-		name = os.Getenv("WAYLAND_DISPLAY")
-	} else if socket, ok := x11Socket(name); ok {
+		name, variable = os.Getenv("WAYLAND_DISPLAY"), "WAYLAND_DISPLAY"
+		socket, ok = name, true
+		if !filepath.IsAbs(name) {
+			socket = filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), name)
+		}
+	}
+	if ok {
 		connection, err := net.Dial("unix", socket)
 		if err != nil {
-			return finding{false, "display: " + name + " does not answer", "check that the X server of DISPLAY=" + name + " runs"}
+			return finding{false, "display: " + name + " does not answer", "check that the display server of " + variable + "=" + name + " runs, and is yours"}
 		}
 		connection.Close()
 	}
@@ -104,35 +148,64 @@ func findSandbox() finding {
 			return finding{false, "sandbox: this kernel gives users no namespaces, so Chromium's sandbox can't start", "sudo sysctl -w " + strings.ReplaceAll(strings.TrimPrefix(setting, "/proc/sys/"), "/", ".") + "=1"}
 		}
 	}
+	// Ubuntu since 23.10: only programs with an AppArmor profile for it may.
+	if raw, err := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"); err == nil && strings.TrimSpace(string(raw)) == "1" {
+		return finding{true, "sandbox: AppArmor gives namespaces only to programs that it knows; the self-test shows whether it knows this Chromium", "if it fails: install Google Chrome's .deb package, which brings its AppArmor profile"}
+	}
 	return finding{true, "sandbox: on", ""}
 }
 
+// findDirectories tries every directory that will be written. Only the temporary
+// one must be there already: the others are made when they are needed, and
+// doctor leaves nothing behind.
 func findDirectories(c Config) []finding {
-	dirs := map[string]string{"temporary directory": os.TempDir()}
+	type place struct{ name, dir string }
+	places := []place{{"temporary directory", os.TempDir()}}
 	if c.Browser.Profile != "ephemeral" {
-		dirs["browser.profile"] = c.Browser.Profile
+		places = append(places, place{"browser.profile", c.Browser.Profile})
+	}
+	if c.Ledger.Path != "" {
+		places = append(places, place{"ledger.path", filepath.Dir(c.Ledger.Path)})
+	}
+	if c.Host.Socket != "" {
+		places = append(places, place{"host.socket", filepath.Dir(c.Host.Socket)})
+	}
+	if c.Probe.CADir != "" {
+		places = append(places, place{"probe.ca_dir", c.Probe.CADir})
 	}
 	var all []finding
-	for name, dir := range dirs {
-		if err := writable(dir); err != nil {
-			all = append(all, finding{false, fmt.Sprintf("%s: %v", name, err), "mkdir -p " + dir + " && chmod u+rwx " + dir})
+	for i, p := range places {
+		probe := p.dir
+		if i > 0 {
+			probe = nearestThere(p.dir)
+		}
+		if err := writable(probe); err != nil {
+			all = append(all, finding{false, fmt.Sprintf("%s: %v", p.name, err), "mkdir -p " + p.dir + " && chmod u+rwx " + p.dir})
 			continue
 		}
-		all = append(all, finding{true, name + ": " + dir, ""})
+		all = append(all, finding{true, p.name + ": " + p.dir, ""})
 	}
 	return all
 }
 
-func writable(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+// nearestThere is the directory itself, or the one above in which it would be made.
+func nearestThere(dir string) string {
+	for {
+		parent := filepath.Dir(dir)
+		if _, err := os.Stat(dir); err == nil || parent == dir {
+			return dir
+		}
+		dir = parent
 	}
+}
+
+func writable(dir string) error {
 	f, err := os.CreateTemp(dir, "sallyport-doctor-")
 	if err != nil {
 		return err
 	}
 	f.Close()
-	return os.Remove(filepath.Clean(f.Name()))
+	return os.Remove(f.Name())
 }
 
 // listening is a ledger that notes which private hosts the proxy was asked for.

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -43,6 +44,44 @@ func TestDoctorNamesWhatMendsWhatIsMissing(t *testing.T) {
 	for _, says := range []string{"/bin/false does not start", "DISPLAY", "temporary directory: ", "mkdir -p /proc/none"} {
 		assert.Contains(t, out, says)
 	}
+}
+
+func TestASnapIsTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	script := filepath.Join(dir, "chromium-browser")
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nexec /snap/bin/chromium \"$@\"\n"), 0o700))
+	snap := filepath.Join(dir, "snap")
+	require.NoError(t, os.WriteFile(snap, []byte("binary"), 0o700))
+	link := filepath.Join(dir, "chromium")
+	require.NoError(t, os.Symlink(snap, link))
+	plain := filepath.Join(dir, "chrome")
+	require.NoError(t, os.WriteFile(plain, []byte("#!/bin/sh\nexec /usr/lib/chromium/chromium\n"), 0o700))
+	assert.True(t, isSnap(script), "a script that starts it")
+	assert.True(t, isSnap(link), "a link to snap")
+	assert.False(t, isSnap(plain))
+	assert.False(t, isSnap(filepath.Join(dir, "none")))
+	out, err := doctor(t, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, "--browser-path", script)
+	assert.Error(t, err)
+	assert.Contains(t, out, "!!  Chromium: "+script+" is a snap")
+}
+
+func TestDoctorTriesEveryDirectoryAndLeavesNoneBehind(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c, err := loadWith(t, "", nil, []string{"--browser-profile", dir + "/a/profile", "--ledger-path", dir + "/b/ledger.jsonl", "--host-socket", "/proc/none/host.sock", "--probe-ca-dir", dir})
+	require.NoError(t, err)
+	said := map[bool]string{}
+	for _, f := range findDirectories(c) {
+		said[f.well] += f.what + "\n"
+	}
+	for _, name := range []string{"temporary directory", "browser.profile", "ledger.path", "probe.ca_dir"} {
+		assert.Contains(t, said[true], name)
+	}
+	assert.Contains(t, said[false], "host.socket")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }
 
 func TestAProfileKeepsAndIsUsedByOneOnly(t *testing.T) {

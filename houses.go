@@ -108,16 +108,16 @@ func readAll(files []string) ([][]byte, error) {
 }
 
 // runMCP serves one session on stdio.
-func runMCP(ctx context.Context, c Config, stdin io.Reader, stdout, stderr io.Writer) error {
-	log := newLog(c, stderr)
+func runMCP(ctx context.Context, c Config, s streams) error {
+	log := newLog(c, s.err)
 	c.unfinished(log)
 	h, err := openHouses(c, log)
 	if err != nil {
 		return err
 	}
-	in := &timedInput{Reader: stdin}
+	in := &timedInput{Reader: s.in}
 	defer context.AfterFunc(ctx, in.end)()
-	err = h.front.Serve(ctx, in, stdout)
+	err = h.front.Serve(ctx, in, s.out)
 	if stopped := h.close(in.left()); stopped != nil {
 		log.Error("stopping", "error", stopped)
 	}

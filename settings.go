@@ -64,8 +64,6 @@ func text(value any) string {
 	return string(raw)
 }
 
-func environ() []string { return os.Environ() }
-
 // load reads and checks everything.
 func (s *settings) load(environment []string) (Config, error) {
 	v := viper.New()
