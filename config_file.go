@@ -17,7 +17,7 @@ const maxDepth = 8
 // be ignored. An object without members is kept as one, so that its name is
 // checked too.
 func flatten(raw []byte) (map[string]any, error) {
-	var whole any
+	var whole json.RawMessage
 	if err := json.Unmarshal(raw, &whole); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
@@ -26,7 +26,7 @@ func flatten(raw []byte) (map[string]any, error) {
 		}
 		return nil, fmt.Errorf("not valid JSON: %w", err)
 	}
-	if _, object := whole.(map[string]any); !object {
+	if whole[0] != '{' {
 		return nil, errors.New("the file must hold one JSON object, such as {\"log\": {\"level\": \"debug\"}}")
 	}
 	flat := map[string]any{}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,27 +106,4 @@ func TestAWrongSettingIsNamed(t *testing.T) {
 	require.NoError(t, err)
 	_, err = loadWith(t, "", nil, []string{"--browser-profile", filepath.Join(home, "chromium", "Default")})
 	assert.ErrorContains(t, err, "everyday profile")
-}
-
-func FuzzFlatten(f *testing.F) {
-	f.Add(string(exampleJSON))
-	f.Add(`{"a":{"b":1},"a":2}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		flat, err := flatten([]byte(text))
-		if err != nil {
-			return
-		}
-		var whole map[string]any
-		if json.Unmarshal([]byte(text), &whole) != nil {
-			t.Fatalf("%q is no JSON object, and was read as %v", text, flat)
-		}
-		for key := range flat {
-			group, _, _ := strings.Cut(key, ".")
-			if _, there := whole[group]; !there && whole[key] == nil {
-				if _, there := whole[key]; !there {
-					t.Fatalf("%q has no %q", text, key)
-				}
-			}
-		}
-	})
 }
