@@ -9,7 +9,7 @@ demo: setup build
 	./scripts/demo.sh
 
 test: setup check
-	CI=true go test -race -p 1 -timeout 8m ./...
+	CI=true go test -race -p 2 -timeout 8m ./...
 	./scripts/fuzz.sh 4s
 
 setup:
