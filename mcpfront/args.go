@@ -2,6 +2,7 @@ package mcpfront
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -19,7 +20,7 @@ func readArguments(raw any, allowed ...string) (arguments, error) {
 	if !ok {
 		return nil, &argumentError{"arguments: must be an object"}
 	}
-	for name := range given {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(allowed, name) {
 			takes := "it takes none"
 			if len(allowed) > 0 {

@@ -27,7 +27,8 @@ func (e *argumentError) Error() string { return e.message }
 
 // approvalError is a URL whose host the list does not cover.
 type approvalError struct {
-	requested string
+	requested string // as the client spelled it
+	target    gate.Target
 	blocked   gate.Target
 	list      gate.Allowlist
 }
@@ -113,7 +114,7 @@ func (e *approvalError) data() map[string]any {
 		"host":               host,
 		"allowed_domains":    e.list.Strings(),
 	}
-	if e.blocked.URL() != e.requested {
+	if !e.blocked.Same(e.target) {
 		data["blocked_url"] = e.blocked.URL()
 	}
 	return data

@@ -2,6 +2,7 @@ package mcpfront
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 )
@@ -20,7 +21,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 		part, err := r.ReadSlice('\n')
 		if !long {
 			line = append(line, part...)
-			if len(line) > maxLine+1 {
+			if len(bytes.TrimSuffix(line, []byte{'\n'})) > maxLine {
 				line, long = nil, true
 			}
 		}
@@ -29,7 +30,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 			continue
 		case err != nil && !errors.Is(err, io.EOF):
 			return nil, err
-		case err != nil && long, err == nil && long:
+		case long:
 			return nil, errLongLine
 		case err != nil && len(line) == 0:
 			return nil, io.EOF

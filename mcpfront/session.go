@@ -24,10 +24,10 @@ type mcpSession struct {
 	can         mcp.ClientCapabilities
 }
 
-func newMCPSession(id string, named func(string)) *mcpSession {
+func newMCPSession(named func(string)) *mcpSession {
 	// Our notifications go out by the connection's own writer; mcp-go's wait here
 	// unread, and it drops them when the channel is full.
-	return &mcpSession{id: id, named: named, unused: make(chan mcp.JSONRPCNotification, 1), level: mcp.LoggingLevelInfo}
+	return &mcpSession{named: named, unused: make(chan mcp.JSONRPCNotification, 1), level: mcp.LoggingLevelInfo}
 }
 
 func (s *mcpSession) SessionID() string { return s.id }

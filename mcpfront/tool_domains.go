@@ -26,13 +26,26 @@ func (c *connection) setAllowedDomains(ctx context.Context, request mcp.CallTool
 	if err != nil {
 		return nil, err
 	}
-	stop := c.progress(ctx, request)
-	prompted, err := c.Browser.Ask(ctx, c.id, list)
-	stop()
+	prompted, err := c.ask(ctx, request, list)
 	if err != nil {
 		return nil, err
 	}
 	return allowedResult{list.Strings(), prompted}, nil
+}
+
+// ask waits for the person, but not past the end of input.
+func (c *connection) ask(ctx context.Context, request mcp.CallToolRequest, list gate.Allowlist) (bool, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.asking, func() { cancel(context.Cause(c.asking)) })()
+	defer c.progress(ctx, request, func() bool { return !c.Ledger.Allowlist(c.id).Equal(list) })()
+	prompted, err := c.Browser.Ask(ctx, c.id, list)
+	if c.asking.Err() != nil && err != nil {
+		// The question may have been put after the session's were ended.
+		c.Browser.EndQuestions(c.id)
+		return false, context.Cause(c.asking)
+	}
+	return prompted, err
 }
 
 type pendingResult struct {

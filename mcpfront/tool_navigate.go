@@ -44,20 +44,23 @@ func (c *connection) navigate(ctx context.Context, request mcp.CallToolRequest) 
 	if err := c.lease(tab); err != nil {
 		return nil, err
 	}
-	list := c.listAtRead(ctx)
+	list := inflightFrom(ctx).list
 	if _, covered := list.Covers(target.Host()); !covered {
 		c.Ledger.NoteDenial(ledger.Denial{Tab: tab, URL: target.URL(), Host: target.Host(), Initiator: gate.Agent, Rule: gate.RuleNotCovered, At: time.Now()})
-		return nil, &approvalError{raw, target, list}
+		return nil, &approvalError{raw, target, target, list}
 	}
-	if err := c.Browser.CheckLocal(ctx, c.id, target); err != nil {
+	if err := c.Browser.Ensure(ctx); err != nil {
 		return nil, err
 	}
-	c.used(tab)
+	if err := c.checkLocal(ctx, request, target); err != nil {
+		return nil, err
+	}
+	c.use(tab)
 	got, err := c.Browser.Navigate(ctx, chrome.NavigateRequest{Session: c.id, Tab: tab, Target: target, List: list, WaitForLoad: wait})
 	var denied *chrome.DeniedError
 	switch {
 	case errors.As(err, &denied):
-		return nil, &approvalError{raw, denied.Blocked, c.Ledger.Allowlist(c.id)}
+		return nil, &approvalError{raw, target, denied.Blocked, c.Ledger.Allowlist(c.id)}
 	case err != nil:
 		return nil, err
 	}
@@ -69,10 +72,8 @@ func (c *connection) navigate(ctx context.Context, request mcp.CallToolRequest) 
 	return result, nil
 }
 
-// listAtRead is the list that was in force when the call was read.
-func (c *connection) listAtRead(ctx context.Context) gate.Allowlist {
-	if held, ok := ctx.Value(slotKey{}).(*slot); ok {
-		return held.list
-	}
-	return gate.Allowlist{}
+// checkLocal may ask the person, too.
+func (c *connection) checkLocal(ctx context.Context, request mcp.CallToolRequest, target gate.Target) error {
+	defer c.progress(ctx, request, func() bool { return c.Browser.Pending(c.id) })()
+	return c.Browser.CheckLocal(ctx, c.id, target)
 }

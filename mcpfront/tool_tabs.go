@@ -43,15 +43,25 @@ func (c *connection) tabList(ctx context.Context, request mcp.CallToolRequest) (
 		return nil, err
 	}
 	result := tabListResult{Tabs: []tabRow{}}
-	list := c.Ledger.Allowlist(c.id)
-	for _, t := range c.Ledger.Tabs() {
-		result.Tabs = append(result.Tabs, c.row(t, list))
+	list, all := c.Ledger.Allowlist(c.id), c.Ledger.Tabs()
+	active := c.active(all)
+	for _, t := range all {
+		r := c.row(t, list)
+		r.Active = t.ID == active
+		result.Tabs = append(result.Tabs, r)
 	}
 	return result, nil
 }
 
-// haveTab opens a blank tab for a session that owns none.
+// haveTab opens a blank tab for a session that owns none; for two calls at once,
+// one.
 func (c *connection) haveTab(ctx context.Context) error {
+	select {
+	case c.opening <- struct{}{}:
+		defer func() { <-c.opening }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	for _, t := range c.Ledger.Tabs() {
 		if t.Owner == c.id {
 			return nil
@@ -69,14 +79,37 @@ func (c *connection) openTab(ctx context.Context) (ledger.TabID, error) {
 	if _, err := c.Ledger.Lease(c.id, id, 0); err != nil {
 		return "", err
 	}
-	c.used(id)
+	c.use(id)
 	return id, nil
 }
 
-func (c *connection) used(id ledger.TabID) {
+// use remembers that the session did something with a tab.
+func (c *connection) use(id ledger.TabID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lastTab = id
+	c.used++
+	c.uses[id] = c.used
+}
+
+// active names the session's own tab that it opened or navigated last, "" when it
+// owns none. Tabs that are gone are forgotten.
+func (c *connection) active(all []ledger.Tab) ledger.TabID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var active ledger.TabID
+	kept := map[ledger.TabID]uint64{}
+	for _, t := range all {
+		at, known := c.uses[t.ID]
+		if known {
+			kept[t.ID] = at
+		}
+		// Of tabs that pages opened, which nobody used, the newest.
+		if t.Owner == c.id && (active == "" || at >= c.uses[active]) {
+			active = t.ID
+		}
+	}
+	c.uses = kept
+	return active
 }
 
 // row tells what this session may know of a tab. Where the person is, it may not.
@@ -104,9 +137,6 @@ func (c *connection) row(t ledger.Tab, list gate.Allowlist) tabRow {
 		r.Lease = "another_session"
 	}
 	if mine {
-		c.mu.Lock()
-		r.Active = c.lastTab == t.ID
-		c.mu.Unlock()
 		if d := t.LastDenied; d != nil {
 			r.LastDenied = &denialRow{d.URL, d.Host, d.Initiator, d.At.UnixMilli()}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime/debug"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -49,15 +48,9 @@ func (c *connection) addTools() {
 	}
 }
 
-// handle runs a tool. Its error goes past mcp-go in the call's slot.
+// handle runs a tool.
 func (c *connection) handle(t tool) server.ToolHandlerFunc {
-	return func(ctx context.Context, request mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
-		defer func() {
-			if r := recover(); r != nil {
-				c.Log.Error("a tool panicked", "tool", t.name, "panic", r, "stack", string(debug.Stack()))
-				result, err = nil, errors.New("internal error")
-			}
-		}()
+	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		value, err := t.do(ctx, request)
 		if err != nil {
 			return nil, c.explain(ctx, t, err)
@@ -73,17 +66,16 @@ func (c *connection) handle(t tool) server.ToolHandlerFunc {
 	}
 }
 
+// explain leaves what the client is told of an error with the call, past mcp-go.
 func (c *connection) explain(ctx context.Context, t tool, err error) error {
-	if cause := context.Cause(ctx); errors.Is(cause, chrome.ErrSessionEnded) && (errors.Is(err, context.Canceled) || errors.Is(err, cause)) {
-		err = chrome.ErrSessionEnded
+	if errors.Is(context.Cause(ctx), chrome.ErrSessionEnded) {
+		err = chrome.ErrSessionEnded // whatever the tool makes of being stopped
 	}
 	d, known := details(err)
 	if !known && ctx.Err() == nil {
 		c.Log.Error("a tool failed", "tool", t.name, "error", err)
 	}
-	if held, ok := ctx.Value(slotKey{}).(*slot); ok {
-		held.answer = &d
-	}
+	inflightFrom(ctx).failure = &d
 	return err
 }
 
