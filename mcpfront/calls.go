@@ -126,7 +126,7 @@ func (c *connection) settle(name string, call *inflight) bool {
 	return true
 }
 
-// answerAll answers the calls under way for them.
+// answerAll answers the calls under way for them, and waits for all answers to be out.
 func (c *connection) answerAll(why error) {
 	d, _ := details(why)
 	c.mu.Lock()
@@ -136,6 +136,7 @@ func (c *connection) answerAll(why error) {
 	for _, call := range left {
 		c.write(mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(call.id), Error: d})
 	}
+	c.out.wait()
 }
 
 // cancel takes a call back. Ids that are not under way are not remembered.

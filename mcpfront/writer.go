@@ -17,7 +17,9 @@ var errFull = errors.New("the client does not read its notifications")
 // writer puts messages out, each whole, one at a time. Notices that were posted
 // before an answer leave before it.
 type writer struct {
-	lock sync.Mutex // held while out is written to
+	// lock is full while out is written to. It is a channel and not a Mutex: under
+	// synctest, a wait for a Mutex would stop the clock of the tests.
+	lock chan struct{}
 	out  io.Writer
 
 	mu      sync.Mutex // guards below
@@ -27,7 +29,7 @@ type writer struct {
 }
 
 func newWriter(out io.Writer) *writer {
-	return &writer{out: out, kick: make(chan struct{}, 1)}
+	return &writer{lock: make(chan struct{}, 1), out: out, kick: make(chan struct{}, 1)}
 }
 
 // write puts one message out. It may block for as long as the client doesn't read.
@@ -36,8 +38,8 @@ func (w *writer) write(message any) error {
 	if err != nil {
 		return err
 	}
-	w.lock.Lock()
-	defer w.lock.Unlock()
+	w.lock <- struct{}{}
+	defer func() { <-w.lock }()
 	if err := w.flush(); err != nil {
 		return err
 	}
@@ -71,9 +73,9 @@ func (w *writer) run(done <-chan struct{}) error {
 		case <-done:
 			return nil
 		case <-w.kick:
-			w.lock.Lock()
+			w.lock <- struct{}{}
 			err := w.flush()
-			w.lock.Unlock()
+			<-w.lock
 			if err != nil {
 				return err
 			}
@@ -105,6 +107,12 @@ func (w *writer) put(line []byte) error {
 	}
 	_, err := w.out.Write(append(line, '\n'))
 	return err
+}
+
+// wait returns when what began to be written before has been written.
+func (w *writer) wait() {
+	w.lock <- struct{}{} // waiters are served in their order
+	<-w.lock
 }
 
 // close makes sure that nothing more begins to be written: out is its owner's
