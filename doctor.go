@@ -239,7 +239,7 @@ func selfTest(ctx context.Context, c Config) []finding {
 			connection.Close()
 		}
 	}()
-	l := listening{ledger.New(ledger.Config{}), make(chan gate.Host, 64)} // more than two pictures' retries
+	l := listening{ledger.New(ledger.Config{}), make(chan gate.Host, 64)} // more than two requests' retries
 	err = askThroughProxy(ctx, c, l, "http://"+direct.Addr().String()+"/", "http://169.254.169.254/")
 	if err != nil {
 		return []finding{{false, "self-test: " + err.Error(), "run: sallyport --log-level debug doctor, and install what Chromium misses"}}

@@ -66,7 +66,9 @@ func (in *instance) heardIn(t *tab, event any) {
 			in.mailbox.post(func() { in.started(t, e) })
 		}
 	case *page.EventWindowOpen:
-		in.mailbox.post(func() { in.windowOpened(t, e.UserGesture) })
+		if e.UserGesture { // it may come before the new tab's event or after it
+			in.mailbox.post(t.opened.add)
+		}
 	case *page.EventFrameNavigated:
 		if string(e.Frame.ID) == main {
 			in.mailbox.post(func() { in.committed(t, e.Frame) })
@@ -149,14 +151,14 @@ func (in *instance) readHistory(t *tab) {
 			for i, e := range h.Entries {
 				t.history = append(t.history, &historyRecord{id: e.ID, url: e.URL})
 				if _, known := t.entries[e.ID]; !known && i == int(h.CurrentIndex) {
-					t.entries[e.ID] = entry{initiator: who}
+					t.entries[e.ID] = who
 				}
 			}
 		})
 	})
 }
 
-// closeTab closes a tab of ours.
+// closeTarget closes a tab.
 func (in *instance) closeTarget(ctx context.Context, id target.ID) error {
 	_, err := chromedp.CallBrowser(ctx, target.CloseTarget, target.CloseTargetParams{TargetID: id})
 	return err

@@ -20,7 +20,7 @@ func (in *instance) committed(t *tab, f *cdp.Frame) {
 	d.target, _ = gate.Parse(d.url) // zero for what has no host
 	switch {
 	case nav != nil:
-		d.initiator, d.method = nav.initiator, nav.method
+		d.initiator = nav.initiator
 	case t.facts[loader] != nil && t.facts[loader].gesture, personsScheme(f.URL):
 		d.initiator = gate.User
 	}

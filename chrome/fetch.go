@@ -17,7 +17,7 @@ import (
 // paused takes every document request that Chromium is about to make: in every
 // tab, in frames, at every redirect hop. Each is judged afresh.
 func (in *instance) paused(e *fetch.EventRequestPaused) {
-	p := &pause{event: e, loader: loaderOf(e.NetworkID)}
+	p := &pause{event: e, loader: string(e.NetworkID)}
 	p.target, _ = gate.Parse(e.Request.URL + e.Request.URLFragment) // the zero target is refused in judge
 	if t := in.tabs[target.ID(e.FrameID)]; t != nil {
 		in.judge(t, p)
@@ -118,7 +118,7 @@ func (in *instance) unpark(t *tab, loader string) {
 
 // begin records a navigation.
 func (in *instance) begin(t *tab, p *pause, who gate.Initiator) *navigation {
-	nav := &navigation{loader: p.loader, initiator: who}
+	nav := &navigation{initiator: who}
 	if a := t.agent; who == gate.Agent && a != nil {
 		a.loader = p.loader
 		nav.id = a.nav
@@ -137,7 +137,7 @@ func (in *instance) decide(t *tab, nav *navigation, p *pause) {
 		in.ledger.MarkInternal(nav.lastHop)
 	}
 	hop := in.ledger.AddHop(nav.id, p.target)
-	nav.lastHop, nav.last, nav.method = hop, p.target, p.event.Request.Method
+	nav.lastHop, nav.last = hop, p.target
 
 	list := in.ledger.Allowlist(t.owner)
 	d := gate.Decide(gate.Query{

@@ -55,7 +55,7 @@ func (t *tab) entryInitiator(to gate.Target) gate.Initiator {
 		if err != nil || !at.Same(to) {
 			continue
 		}
-		if t.entries[record.id].initiator != gate.User {
+		if t.entries[record.id] != gate.User {
 			return gate.Page
 		}
 		found = true

@@ -37,15 +37,12 @@ type instance struct {
 	stopOnce sync.Once
 	wg       sync.WaitGroup
 
-	defaultContext cdp.BrowserContextID // set before the loop sees an event
-
 	// Below: touched by loop alone.
 	tabs           map[target.ID]*tab
 	byID           map[ledger.TabID]*tab
 	promptContexts map[cdp.BrowserContextID]bool
 	creating       int            // createTarget commands of ours under way
 	unclaimed      []*target.Info // new tabs that may turn out to be ours
-	stopSession    func(ledger.SessionID)
 }
 
 func newInstance(c *Config, p *profile) *instance {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/target"
@@ -67,9 +66,6 @@ func (in *instance) arm() error {
 	if _, err := chromedp.CallBrowser(in.ctx, fetch.Enable, fetch.EnableParams{Patterns: documents, HandleAuthRequests: &on}); err != nil {
 		return fmt.Errorf("enabling Fetch: %w", err)
 	}
-	if err := in.findDefaultContext(); err != nil {
-		return err
-	}
 	discover := target.SetDiscoverTargetsParams{Discover: true}
 	if _, err := chromedp.CallBrowser(in.ctx, target.SetDiscoverTargets, discover); err != nil {
 		return fmt.Errorf("discovering tabs: %w", err)
@@ -79,17 +75,6 @@ func (in *instance) arm() error {
 		return fmt.Errorf("watching downloads: %w", err)
 	}
 	in.ledger.Arm(true)
-	return nil
-}
-
-// findDefaultContext learns which browser context is the person's and the
-// sessions': every other one is an approval window's.
-func (in *instance) findDefaultContext() error {
-	contexts, err := chromedp.CallBrowser(in.ctx, target.GetBrowserContexts, cdp.Empty{})
-	if err != nil {
-		return fmt.Errorf("finding the default browser context: %w", err)
-	}
-	in.defaultContext = contexts.DefaultBrowserContextID
 	return nil
 }
 

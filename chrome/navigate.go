@@ -142,6 +142,11 @@ func failureSentence(code string, download bool) string {
 
 // failure turns an outcome that is no success into the error of the call.
 func (a *agentCall) failure(o ledger.Outcome) error {
+	at := o.At
+	if at.IsZero() {
+		at = a.target
+	}
+	url := gate.Redact(at.URL())
 	switch o.Verdict {
 	case ledger.Denied:
 		return &DeniedError{RequestedURL: a.target.URL(), Blocked: o.At}
@@ -150,17 +155,9 @@ func (a *agentCall) failure(o ledger.Outcome) error {
 		if code == "" {
 			code = "net::ERR_FAILED"
 		}
-		at := o.At
-		if at.IsZero() {
-			at = a.target
-		}
-		return &NetError{Code: code, Detail: fmt.Sprintf("%s: %s (%s)", gate.Redact(at.URL()), o.Detail, code), URL: gate.Redact(at.URL())}
+		return &NetError{Code: code, Detail: fmt.Sprintf("%s: %s (%s)", url, o.Detail, code), URL: url}
 	}
-	at := o.At
-	if at.IsZero() {
-		at = a.target
-	}
-	return &DisagreeError{URL: gate.Redact(at.URL()), Proxy: o.Proxy, Fetch: o.Fetch}
+	return &DisagreeError{URL: url, Proxy: o.Proxy, Fetch: o.Fetch}
 }
 
 // follow hears of a commit in the tab. When the page itself moves on before it is

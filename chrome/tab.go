@@ -2,14 +2,13 @@ package chrome
 
 import (
 	"context"
+	"slices"
 	"time"
-
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/target"
-	"github.com/chromedp/chromedp"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
 
 	"sallyport/gate"
 	"sallyport/ledger"
@@ -36,11 +35,11 @@ type tab struct {
 
 	agent     *agentCall // the browser_navigate call under way
 	shown     document
-	entries   map[int64]entry  // who made each history entry
-	history   []*historyRecord // the history as of the last commit
-	closing   bool             // being closed by us
-	destroyed chan struct{}    // closed when the tab is gone
-	touched   bool             // an agent or a page has loaded something here
+	entries   map[int64]gate.Initiator // who made each history entry
+	history   []*historyRecord         // the history as of the last commit
+	closing   bool                     // being closed by us
+	destroyed chan struct{}            // closed when the tab is gone
+	touched   bool                     // an agent or a page has loaded something here
 	// agentSince is true once an agent has navigated the tab after the document
 	// that it shows was put there.
 	agentSince bool
@@ -65,11 +64,9 @@ const (
 // navigation is one attempt to load a document in the tab.
 type navigation struct {
 	id        ledger.NavigationID
-	loader    string
 	initiator gate.Initiator
 	last      gate.Target
 	lastHop   ledger.HopID
-	method    string
 	denied    bool
 }
 
@@ -79,13 +76,8 @@ type document struct {
 	target    gate.Target // zero for what is not http or https
 	loader    string
 	initiator gate.Initiator
-	method    string
 	status    int
 	at        time.Time
-}
-
-type entry struct {
-	initiator gate.Initiator
 }
 
 type historyRecord struct {
@@ -109,7 +101,7 @@ func newTab(info *target.Info) *tab {
 		target:    info.TargetID,
 		facts:     map[string]*facts{},
 		navs:      map[string]*navigation{},
-		entries:   map[int64]entry{},
+		entries:   map[int64]gate.Initiator{},
 		destroyed: make(chan struct{}),
 		shown:     document{url: "about:blank", initiator: gate.Page},
 	}
@@ -129,10 +121,8 @@ func (t *tab) factsOf(loader string) *facts {
 }
 
 func (t *tab) remember(loader string) {
-	for _, known := range t.order {
-		if known == loader {
-			return
-		}
+	if slices.Contains(t.order, loader) {
+		return
 	}
 	t.order = append(t.order, loader)
 	if len(t.order) > rememberedLoads {
@@ -154,5 +144,3 @@ func call[P, R any](ctx context.Context, t *tab, command cdp.Command[P, R], para
 	defer context.AfterFunc(ctx, cancel)()
 	return chromedp.Call(c, command, params)
 }
-
-func loaderOf(id network.RequestID) string { return string(id) }

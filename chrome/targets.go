@@ -2,6 +2,7 @@ package chrome
 
 import (
 	"context"
+	"slices"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
@@ -42,29 +43,21 @@ func (in *instance) created(info *target.Info) {
 	if info.Type != "page" || in.tabs[info.TargetID] != nil {
 		return
 	}
-	// A target of a special kind (a prerendered page) is nobody's tab. None should
-	// come up with the features that are off.
-	if in.promptContexts[info.BrowserContextID] || info.Subtype != "" {
-		t := newTab(info)
-		t.prompt = true
-		in.tabs[info.TargetID] = t
-		return
-	}
+	t := newTab(info)
+	in.tabs[t.target] = t
 	opener := in.tabs[info.OpenerID]
 	switch {
+	case in.promptContexts[info.BrowserContextID], info.Subtype != "":
+		// A target of a special kind (a prerendered page) is nobody's tab either. None
+		// should come up with the features that are off.
+		t.prompt = true
 	case info.OpenerID == "" && in.creating > 0:
-		t := newTab(info)
 		t.undecided = true
-		in.tabs[info.TargetID] = t
 		in.unclaimed = append(in.unclaimed, info)
-	case info.OpenerID == "" || opener == nil:
-		in.adopt(newTab(info), info, "", nil)
-	case !opener.gated() || opener.opened.take():
-		in.adopt(newTab(info), info, "", nil)
+	case opener == nil, !opener.gated(), opener.opened.take():
+		in.adopt(t, info, "", nil)
 	default:
-		t := newTab(info)
 		t.undecided = true
-		in.tabs[info.TargetID] = t
 		in.after(openWait, func() { in.decidePopup(t, opener, info) })
 	}
 }
@@ -80,15 +73,6 @@ func (in *instance) decidePopup(t, opener *tab, info *target.Info) {
 		owner = ""
 	}
 	in.adopt(t, info, owner, nil)
-}
-
-// windowOpened is the opener's own event. It may come before the new tab's or
-// after it.
-func (in *instance) windowOpened(opener *tab, byPerson bool) {
-	if !byPerson {
-		return
-	}
-	opener.opened.add()
 }
 
 // adopt gives the tab an owner and a name, and answers what waited for it. done,
@@ -167,13 +151,7 @@ func (in *instance) destroyed(id target.ID) {
 }
 
 func (in *instance) settleClaims(id target.ID) {
-	kept := in.unclaimed[:0]
-	for _, info := range in.unclaimed {
-		if info.TargetID != id {
-			kept = append(kept, info)
-		}
-	}
-	in.unclaimed = kept
+	in.unclaimed = slices.DeleteFunc(in.unclaimed, func(info *target.Info) bool { return info.TargetID == id })
 }
 
 func (in *instance) crashed(id target.ID) {
@@ -188,10 +166,7 @@ func (in *instance) crashed(id target.ID) {
 // tab. What a person started goes on.
 func (in *instance) downloading(e *browser.EventDownloadWillBegin) {
 	t := in.tabs[target.ID(e.FrameID)]
-	if t == nil || !t.gated() {
-		return
-	}
-	if in.personLoads(t, e.URL) {
+	if t == nil || !t.gated() || in.personLoads(t, e.URL) {
 		return
 	}
 	in.log.Info("download in a session's tab denied", "tab", t.id, "url", gate.Redact(e.URL))

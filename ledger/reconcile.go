@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"time"
 
 	"sallyport/gate"
 )
@@ -191,16 +190,6 @@ func (l *Ledger) Status(nav NavigationID) int {
 	}
 	if p := n.hops[len(n.hops)-1].proxy; p != nil {
 		return p.Status
-	}
-	return 0
-}
-
-// Age is how long ago the navigation was opened; 0 for one that is forgotten.
-func (l *Ledger) Age(nav NavigationID) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n := l.navigations[nav]; n != nil {
-		return time.Since(n.opened)
 	}
 	return 0
 }

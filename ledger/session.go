@@ -55,13 +55,6 @@ func (l *Ledger) EndSession(id SessionID) {
 	}
 }
 
-// Live reports whether the session has begun and not ended.
-func (l *Ledger) Live(id SessionID) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.sessions[id] != nil
-}
-
 // Allowlist returns the list in force; the empty one for an unknown session.
 func (l *Ledger) Allowlist(id SessionID) gate.Allowlist {
 	l.mu.Lock()

@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"sallyport/gate"
@@ -161,10 +160,4 @@ func (l *Ledger) NoteDenial(d Denial) {
 	if notify != nil {
 		notify(d)
 	}
-}
-
-// ValidTabID reports whether s has the form of a tab's name.
-func ValidTabID(s string) bool {
-	rest, ok := strings.CutPrefix(s, "tab_")
-	return ok && len(rest) == 8
 }

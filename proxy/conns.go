@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bufio"
 	"net"
 	"net/http"
 	"sync"
@@ -81,3 +82,8 @@ func (w *flushWriter) Write(p []byte) (int, error) {
 func (w *flushWriter) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
 
 func (w *flushWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Hijack hands the connection over: goproxy asks for it by type assertion.
+func (w *flushWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return http.NewResponseController(w.ResponseWriter).Hijack()
+}

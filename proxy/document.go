@@ -85,12 +85,11 @@ func (p *Proxy) document(r *http.Request, x *exchange, ticket ledger.Ticket, red
 		Local:     redeemed.Local || gate.LocalSpelling(x.target.Host(), p.ranges),
 	})
 	evidence := ledger.Evidence{Allowed: d.Allowed, Rule: d.Rule}
+	p.ledger.Witness(redeemed.Hop, ledger.Proxy, evidence)
 	if !d.Allowed {
-		p.ledger.Witness(redeemed.Hop, ledger.Proxy, evidence)
 		p.ledger.Delivered(ticket, http.StatusNoContent)
 		return noContent(r)
 	}
-	p.ledger.Witness(redeemed.Hop, ledger.Proxy, evidence)
 	response, f := p.forward(r, x.target, redeemed.Local || redeemed.Initiator == gate.User || !redeemed.Gated)
 	if f == nil && redeemed.Gated && redeemed.Initiator != gate.User && isAttachment(response.Header) {
 		response.Body.Close()
