@@ -27,6 +27,7 @@ const (
 
 // houses are all parts of a running Sallyport, joined.
 type houses struct {
+	audit   *ledger.Audit // nil is none
 	ledger  *ledger.Ledger
 	proxy   *proxy.Proxy
 	browser *chrome.Browser
@@ -38,8 +39,17 @@ type houses struct {
 
 // openHouses builds them in the order of the arrows. Chromium starts later, at the
 // first call that needs it.
-func openHouses(c Config, log *slog.Logger) (*houses, error) {
-	h := &houses{ledger: ledger.New(ledger.Config{Log: log, LeaseTTL: c.Lease.TTL}), served: make(chan error, 1)}
+func openHouses(c Config, log *slog.Logger) (h *houses, err error) {
+	audit, err := openAudit(c.Ledger, log)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			audit.Close()
+		}
+	}()
+	h = &houses{ledger: ledger.New(ledger.Config{Log: log, LeaseTTL: c.Lease.TTL, Audit: audit}), audit: audit, served: make(chan error, 1)}
 	authority, err := certs.NewEphemeral()
 	if err != nil {
 		return nil, err
@@ -84,6 +94,7 @@ func (h *houses) close(within time.Duration) error {
 		if served := <-h.served; err == nil {
 			err = served
 		}
+		h.audit.Close()
 		ended <- err
 	}()
 	select {
@@ -92,6 +103,20 @@ func (h *houses) close(within time.Duration) error {
 	case <-ctx.Done():
 		return fmt.Errorf("not everything ended within %s", within.Round(time.Millisecond))
 	}
+}
+
+// openAudit starts the audit log, if there is to be one.
+func openAudit(c LedgerConfig, log *slog.Logger) (*ledger.Audit, error) {
+	if c.Path == "" {
+		return nil, nil
+	}
+	audit, err := ledger.OpenAudit(ledger.AuditConfig{
+		Path: c.Path, Full: !c.Redact, MaxSize: c.maxSize, Keep: c.Keep, Required: c.Required, Log: log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ledger.path: %w", err)
+	}
+	return audit, nil
 }
 
 // readAll reads the files of proxy.extra_roots.

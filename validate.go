@@ -150,9 +150,6 @@ func size(given string) (int64, error) {
 // unfinished names settings that are accepted and do nothing yet, so that nobody
 // relies on them.
 func (c *Config) unfinished(log *slog.Logger) {
-	if c.Ledger.Path != "" {
-		log.Warn("ledger.path is accepted, but this version writes no audit log yet")
-	}
 	if c.Host.Socket != "" || c.Metrics.Listen != "" {
 		log.Warn("host.socket and metrics.listen are accepted, but this version does not use them yet")
 	}

@@ -20,6 +20,15 @@ type Question struct {
 	Local []LocalHost
 }
 
+// domains are the patterns that an approval would put in force.
+func (q Question) domains() []string {
+	var all []string
+	for _, p := range append(append([]gate.Pattern{}, q.Added...), q.Kept...) {
+		all = append(all, p.String())
+	}
+	return all
+}
+
 // LocalHost is a covered host and the private addresses that it leads to.
 type LocalHost struct {
 	Host  gate.Host

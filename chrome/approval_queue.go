@@ -227,27 +227,35 @@ func (a *approvals) othersWait() bool {
 func (a *approvals) converse(ctx context.Context, w window, q *question, before gate.Allowlist) ([]gate.Host, error) {
 	client := a.Ledger.Client(q.session)
 	if len(q.local) > 0 {
-		if err := a.ask(ctx, w, Question{Client: client, Local: q.local}); err != nil {
+		if err := a.ask(ctx, w, q.session, Question{Client: client, Local: q.local}); err != nil {
 			return nil, err
 		}
 		return hostsOf(q.local), nil
 	}
 	added, kept, removed := before.Delta(q.list)
-	if err := a.ask(ctx, w, Question{Client: client, Added: added, Kept: kept, Removed: removed}); err != nil {
+	if err := a.ask(ctx, w, q.session, Question{Client: client, Added: added, Kept: kept, Removed: removed}); err != nil {
 		return nil, err
 	}
 	spelled, found := a.resolve(ctx, q.session, append(added, kept...))
 	if len(found) > 0 {
-		if err := a.ask(ctx, w, Question{Client: client, Local: found}); err != nil {
+		if err := a.ask(ctx, w, q.session, Question{Client: client, Local: found}); err != nil {
 			return nil, err
 		}
 	}
 	return append(spelled, hostsOf(found)...), nil
 }
 
-// ask turns an answer that is no approval into its error.
-func (a *approvals) ask(ctx context.Context, w window, q Question) error {
+// ask shows one question; both it and what came of it go to the audit log.
+func (a *approvals) ask(ctx context.Context, w window, s ledger.SessionID, q Question) error {
+	a.Ledger.Asked(s, q.domains(), hostsOf(q.Local))
 	answer, err := w.Ask(ctx, q)
+	err = verdictOf(ctx, answer, err)
+	a.Ledger.Answered(s, err)
+	return err
+}
+
+// verdictOf turns an answer that is no approval into its error.
+func verdictOf(ctx context.Context, answer Answer, err error) error {
 	cause := context.Cause(ctx)
 	switch {
 	case answer == Allowed && err == nil:

@@ -154,15 +154,16 @@ func (in *instance) purge(t *tab, d document, o ledger.Outcome) {
 // failed hears that a document's request ended without a commit.
 func (in *instance) failed(t *tab, loader, errorText string) {
 	nav := t.navs[loader]
-	if nav == nil || nav.denied || nav.initiator != gate.Page || !t.gated() {
+	if nav == nil || nav.initiator != gate.Page || !t.gated() {
 		return
 	}
+	denied := nav.denied // it is told already
 	in.async(func(ctx context.Context) {
 		o := in.ledger.Settle(ctx, nav.id, ledger.Ending{Error: errorText})
-		if o.Verdict == ledger.Allowed || o.Rule == gate.RulePattern {
+		if denied || o.Verdict == ledger.Allowed || o.Rule == gate.RulePattern {
 			return // the network's fault, not a refusal
 		}
-		in.ledger.NoteDenial(ledger.Denial{Tab: t.id, URL: o.At.URL(), Host: o.At.Host(), Initiator: nav.initiator, Rule: o.Rule, At: time.Now()})
+		in.ledger.NoteDenial(ledger.Denial{Tab: t.id, Navigation: nav.id, URL: o.At.URL(), Host: o.At.Host(), Initiator: nav.initiator, Rule: o.Rule, At: time.Now()})
 	})
 }
 

@@ -153,19 +153,18 @@ func (in *instance) decide(t *tab, nav *navigation, p *pause) {
 		// before anything is sent. If it does send plain HTTP, the proxy refuses it.
 		d.Allowed = true
 	}
-	if d.Allowed && d.Rule == gate.RulePattern && in.repeatsPost(t, p) {
-		d = gate.Decision{Rule: rulePostHistory}
-	}
 	evidence := ledger.Evidence{Allowed: d.Allowed, Rule: d.Rule}
-	if d.Rule == rulePostHistory {
-		evidence.Failure = "net::ERR_ABORTED"
-		evidence.Detail = "going back to the result of a form would send the form again"
+	if d.Allowed && t.gated() && nav.initiator != gate.User {
+		if refusal := in.besides(t, p); refusal != nil {
+			evidence = *refusal
+			d = gate.Decision{Rule: evidence.Rule}
+		}
 	}
 	in.cfg.Witness(hop, ledger.Fetch, evidence)
 	if !d.Allowed {
 		nav.denied = true
 		in.fail(p)
-		in.ledger.NoteDenial(ledger.Denial{Tab: t.id, URL: p.target.URL(), Host: p.target.Host(), Initiator: nav.initiator, Rule: d.Rule, At: time.Now()})
+		in.ledger.NoteDenial(ledger.Denial{Tab: t.id, Navigation: nav.id, URL: p.target.URL(), Host: p.target.Host(), Initiator: nav.initiator, Rule: d.Rule, At: time.Now()})
 		return
 	}
 	if nav.initiator == gate.User {
@@ -186,8 +185,25 @@ func (in *instance) decide(t *tab, nav *navigation, p *pause) {
 	in.proceed(p, pass)
 }
 
-// rulePostHistory refuses an agent or a page a history entry that a POST made.
-const rulePostHistory gate.Rule = "post_history"
+// Refusals that are not about the host.
+const (
+	rulePostHistory gate.Rule = "post_history" // an entry that a POST made, to an agent or a page
+	ruleUnrecorded  gate.Rule = "unrecorded"   // the audit log is required, and can't be written
+)
+
+// besides refuses what the list allows, for reasons that lie in the navigation or
+// in ourselves. Nil is no refusal.
+func (in *instance) besides(t *tab, p *pause) *ledger.Evidence {
+	switch {
+	case in.repeatsPost(t, p):
+		return &ledger.Evidence{Rule: rulePostHistory, Failure: "net::ERR_ABORTED",
+			Detail: "going back to the result of a form would send the form again"}
+	case !in.ledger.Recording():
+		return &ledger.Evidence{Rule: ruleUnrecorded, Failure: "net::ERR_FAILED",
+			Detail: "the audit log can't be written, and ledger.required refuses navigations until it can; tell the person who runs Sallyport"}
+	}
+	return nil
+}
 
 func (in *instance) repeatsPost(t *tab, p *pause) bool {
 	f := t.facts[p.loader]

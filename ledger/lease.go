@@ -36,6 +36,9 @@ func (l *Ledger) Lease(id SessionID, tabID TabID, ttl time.Duration) (time.Durat
 	if held && t.holder != id {
 		return 0, &LeaseError{Tab: tabID, Holder: "another_session", ExpiresIn: left}
 	}
+	if t.holder != id || !held {
+		l.audit.put(Record{Event: EventLease, Session: id, Tab: tabID, TTL: ttl.String()})
+	}
 	t.holder, t.expires = id, time.Now().Add(ttl) // monotonic: only compared with time.Now
 	return ttl, nil
 }
@@ -49,5 +52,6 @@ func (l *Ledger) Release(id SessionID, tabID TabID) bool {
 		return false
 	}
 	t.holder = ""
+	l.audit.put(Record{Event: EventLeaseGone, Session: id, Tab: tabID})
 	return true
 }

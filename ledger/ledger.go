@@ -19,6 +19,8 @@ type Config struct {
 	SettleWait time.Duration
 	// LeaseTTL is how long a lease lasts that no call renews. Zero means 60 s.
 	LeaseTTL time.Duration
+	// Audit is the audit log. Nil is none.
+	Audit *Audit
 }
 
 // Ledger is the shared state. All methods may be called from any goroutine.
@@ -26,6 +28,7 @@ type Ledger struct {
 	log        *slog.Logger
 	settleWait time.Duration
 	leaseTTL   time.Duration
+	audit      *Audit // nil is none
 
 	mu          sync.Mutex // guards all below
 	armed       bool
@@ -46,6 +49,7 @@ func New(c Config) *Ledger {
 		log:         c.Log,
 		settleWait:  c.SettleWait,
 		leaseTTL:    c.LeaseTTL,
+		audit:       c.Audit,
 		changed:     make(chan struct{}),
 		sessions:    map[SessionID]*session{},
 		tabs:        map[TabID]*tab{},

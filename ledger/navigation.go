@@ -133,6 +133,7 @@ func (l *Ledger) NoteStray(w Wire) {
 	if len(l.strays) > maxStrays {
 		l.strays = l.strays[len(l.strays)-maxStrays:]
 	}
+	l.audit.put(Record{Event: EventStray, URL: l.audit.show(w.Target.URL())})
 	l.mu.Unlock()
 	l.log.Warn("document without a ticket refused", "method", w.Method, "url", gate.Redact(w.Target.URL()))
 }

@@ -46,16 +46,19 @@ func (l *Ledger) Settle(ctx context.Context, nav NavigationID, end Ending) Outco
 		l.mu.Lock()
 		changed := l.changed
 		o, complete := l.conclude(nav, end)
-		l.mu.Unlock()
-		if !complete {
-			select {
-			case <-changed:
-				continue
-			case <-ctx.Done():
-			}
+		complete = complete || ctx.Err() != nil
+		if complete {
+			l.record(l.navigations[nav], o)
 		}
-		l.report(nav, o)
-		return o
+		l.mu.Unlock()
+		if complete {
+			l.report(nav, o)
+			return o
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ func (l *Ledger) BeginSession(client string, notify func(Denial)) SessionID {
 	defer l.mu.Unlock()
 	id := SessionID("session_" + randomName(8))
 	l.sessions[id] = &session{client: client, local: map[gate.Host]bool{}, notify: notify}
+	l.audit.put(Record{Event: EventSession, Session: id, Client: client})
 	return id
 }
 
@@ -47,6 +48,9 @@ func (l *Ledger) Client(id SessionID) string {
 func (l *Ledger) EndSession(id SessionID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.sessions[id] != nil {
+		l.audit.put(Record{Event: EventSessionEnded, Session: id})
+	}
 	delete(l.sessions, id)
 	for _, t := range l.tabs {
 		if t.holder == id {

@@ -13,12 +13,14 @@ type TabID string
 
 // Denial is a refusal that a tab remembers.
 type Denial struct {
-	Tab       TabID
-	URL       string // redacted
-	Host      gate.Host
-	Initiator gate.Initiator
-	Rule      gate.Rule
-	At        time.Time
+	Tab TabID
+	// Navigation is 0 for what was refused before there was one.
+	Navigation NavigationID
+	URL        string // redacted
+	Host       gate.Host
+	Initiator  gate.Initiator
+	Rule       gate.Rule
+	At         time.Time
 }
 
 // Tab is a copy of what the ledger knows of one tab.
@@ -51,6 +53,9 @@ func (l *Ledger) AddTab(owner SessionID, target string) TabID {
 	defer l.mu.Unlock()
 	id := TabID("tab_" + randomName(8))
 	l.tabs[id] = &tab{Tab: Tab{ID: id, Target: target, Owner: owner, URL: "about:blank"}, order: l.nextID()}
+	if owner != "" {
+		l.audit.put(Record{Event: EventTab, Session: owner, Tab: id})
+	}
 	return id
 }
 
@@ -58,7 +63,15 @@ func (l *Ledger) AddTab(owner SessionID, target string) TabID {
 func (l *Ledger) RemoveTab(id TabID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.tabGone(id)
 	delete(l.tabs, id)
+}
+
+// tabGone records that a session has lost a tab. The lock must be held.
+func (l *Ledger) tabGone(id TabID) {
+	if t := l.tabs[id]; t != nil && t.Owner != "" {
+		l.audit.put(Record{Event: EventTabGone, Session: t.Owner, Tab: id})
+	}
 }
 
 // GiveToPerson makes the tab the person's, for good.
@@ -66,6 +79,7 @@ func (l *Ledger) GiveToPerson(id TabID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t := l.tabs[id]; t != nil {
+		l.tabGone(id)
 		t.Owner, t.holder = "", ""
 	}
 }
@@ -145,11 +159,13 @@ func (l *Ledger) Shown(id TabID, target gate.Target, byPerson bool) {
 
 // NoteDenial keeps a refusal as the tab's last one and tells its session.
 func (l *Ledger) NoteDenial(d Denial) {
+	full := d.URL
 	d.URL = gate.Redact(d.URL)
 	l.mu.Lock()
 	t := l.tabs[d.Tab]
 	var notify func(Denial)
 	if t != nil {
+		l.audit.put(Record{Event: EventRefused, Session: t.Owner, Tab: d.Tab, Navigation: d.Navigation, Initiator: d.Initiator, URL: l.audit.show(full), Rule: d.Rule})
 		t.LastDenied = &d
 		if s := l.sessions[t.Owner]; s != nil {
 			notify = s.notify
