@@ -184,9 +184,9 @@ func TestGoproxysBundledAuthorityIsNeverUsed(t *testing.T) {
 }
 
 // TestOnlyTestsAnswerForThePerson holds that no build of the product can approve,
-// or blind a gate, by itself: the two seams are set in test files alone.
+// or blind or open a gate, by itself: the seams are set in test files alone.
 func TestOnlyTestsAnswerForThePerson(t *testing.T) {
-	seams := []string{"Person", "Witness"}
+	seams := []string{"Person", "Witness", "Decide"}
 	for _, s := range sources(t) {
 		if s.test() {
 			continue
@@ -194,12 +194,12 @@ func TestOnlyTestsAnswerForThePerson(t *testing.T) {
 		ast.Inspect(s.file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CompositeLit:
-				if !isChromeConfig(s, n.Type) {
+				if !isGateConfig(s, n.Type) {
 					break
 				}
 				for _, element := range n.Elts {
 					pair, keyed := element.(*ast.KeyValueExpr)
-					if assert.True(t, keyed, "%s fills chrome.Config by position", s.line(n)) {
+					if assert.True(t, keyed, "%s fills a gate's Config by position", s.line(n)) {
 						assert.NotContains(t, seams, pair.Key.(*ast.Ident).Name, s.line(pair))
 					}
 				}
@@ -219,28 +219,32 @@ func TestOnlyTestsAnswerForThePerson(t *testing.T) {
 	}
 }
 
-func isChromeConfig(s source, typ ast.Expr) bool {
+// isGateConfig reports chrome.Config and proxy.Config.
+func isGateConfig(s source, typ ast.Expr) bool {
+	gates := []string{"chrome", "proxy"}
 	switch typ := typ.(type) {
 	case *ast.SelectorExpr:
 		of, ok := typ.X.(*ast.Ident)
-		return ok && of.Name == "chrome" && typ.Sel.Name == "Config"
+		return ok && slices.Contains(gates, of.Name) && typ.Sel.Name == "Config"
 	case *ast.Ident:
-		return s.house == "chrome" && typ.Name == "Config"
+		return slices.Contains(gates, s.house) && typ.Name == "Config"
 	}
 	return false
 }
 
 // ownDefault allows what is no seam (a tab's Person in the ledger says whose
-// document it shows) and the default of chrome.New, which is the ledger itself.
+// document it shows) and the defaults of chrome.New and proxy.New, which are the
+// ledger's Witness and the policy's Decide.
 func ownDefault(s source, n *ast.AssignStmt, i int) bool {
 	if s.house == "ledger" {
 		return true // it can't see chrome.Config
 	}
-	if s.house != "chrome" || len(n.Rhs) <= i {
+	if s.house != "chrome" && s.house != "proxy" || len(n.Rhs) <= i {
 		return false
 	}
+	left := n.Lhs[i].(*ast.SelectorExpr)
 	right, ok := n.Rhs[i].(*ast.SelectorExpr)
-	return ok && right.Sel.Name == "Witness" && n.Lhs[i].(*ast.SelectorExpr).Sel.Name == "Witness"
+	return ok && left.Sel.Name != "Person" && right.Sel.Name == left.Sel.Name
 }
 
 func TestFilesAndFunctionsStayShort(t *testing.T) {

@@ -24,10 +24,11 @@ import (
 // with a person who says yes.
 type gates struct {
 	*ledger.Ledger
-	web     *fixtures.Web
-	browser *chrome.Browser
-	session ledger.SessionID
-	tab     ledger.TabID
+	web       *fixtures.Web
+	browser   *chrome.Browser
+	proxyAddr string
+	session   ledger.SessionID
+	tab       ledger.TabID
 }
 
 // blind lets a test take one layer's evidence away.
@@ -76,6 +77,7 @@ func newGates(t testing.TB, change func(*proxy.Config, *chrome.Config), domains 
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- p.Serve(ctx) }()
+	g.proxyAddr = p.Addr()
 	cc.ProxyAddr, cc.PrivateAddrs = p.Addr(), p.PrivateAddrs
 	g.browser, err = chrome.New(cc)
 	require.NoError(t, err)
@@ -85,7 +87,9 @@ func newGates(t testing.TB, change func(*proxy.Config, *chrome.Config), domains 
 		assert.NoError(t, <-served)
 	})
 	g.session = g.BeginSession("test", nil)
-	g.allow(t, domains...)
+	if len(domains) > 0 {
+		g.allow(t, domains...)
+	}
 	g.tab, err = g.browser.OpenTab(t.Context(), g.session)
 	require.NoError(t, err)
 	return g

@@ -52,6 +52,9 @@ func New(c Config) (*Browser, error) {
 	if c.Witness == nil {
 		c.Witness = c.Ledger.Witness
 	}
+	if c.Decide == nil {
+		c.Decide = gate.Decide
+	}
 	if c.PrivateAddrs == nil {
 		return nil, errors.New("chrome: PrivateAddrs is needed")
 	}

@@ -160,11 +160,27 @@ func (in *instance) failed(t *tab, loader, errorText string) {
 	denied := nav.denied // it is told already
 	in.async(func(ctx context.Context) {
 		o := in.ledger.Settle(ctx, nav.id, ledger.Ending{Error: errorText})
+		in.mailbox.post(func() { in.stranded(t, nav) })
 		if denied || o.Verdict == ledger.Allowed || o.Rule == gate.RulePattern {
 			return // the network's fault, not a refusal
 		}
 		in.ledger.NoteDenial(ledger.Denial{Tab: t.id, Navigation: nav.id, URL: o.At.URL(), Host: o.At.Host(), Initiator: nav.initiator, Rule: o.Rule, At: time.Now()})
 	})
+}
+
+// strandedWait is how long a page that tried to leave while it loaded, and could
+// not, has to become ready all the same.
+const strandedWait = time.Second
+
+// stranded sees to it that a call does not wait for a page that will never be
+// ready: with its own navigation a page ends its own parsing, and where a frame
+// of it still loads Chromium does not even say that it has stopped.
+func (in *instance) stranded(t *tab, nav *navigation) {
+	if t.agent == nil || nav.initiator != gate.Page {
+		return
+	}
+	loader := t.shown.loader
+	in.after(strandedWait, func() { in.ready(t, loader) })
 }
 
 // ready hears DOMContentLoaded.

@@ -40,6 +40,9 @@ type Config struct {
 	// Witness takes this layer's evidence. Nil means Ledger's own; tests blind the
 	// layer with it.
 	Witness func(ledger.HopID, ledger.Layer, ledger.Evidence)
+	// Decide is the policy. Nil means gate.Decide; tests open this gate with it, to
+	// see that the other holds alone.
+	Decide func(gate.Query) gate.Decision
 
 	Log *slog.Logger // nil discards
 }

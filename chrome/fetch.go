@@ -140,7 +140,7 @@ func (in *instance) decide(t *tab, nav *navigation, p *pause) {
 	nav.lastHop, nav.last = hop, p.target
 
 	list := in.ledger.Allowlist(t.owner)
-	d := gate.Decide(gate.Query{
+	d := in.cfg.Decide(gate.Query{
 		Target:    p.target,
 		Initiator: nav.initiator,
 		Gated:     t.gated(),
@@ -164,7 +164,8 @@ func (in *instance) decide(t *tab, nav *navigation, p *pause) {
 	if !d.Allowed {
 		nav.denied = true
 		in.fail(p)
-		in.ledger.NoteDenial(ledger.Denial{Tab: t.id, Navigation: nav.id, URL: p.target.URL(), Host: p.target.Host(), Initiator: nav.initiator, Rule: d.Rule, At: time.Now()})
+		in.stranded(t, nav)
+		in.ledger.NoteDenial(ledger.Denial{Tab: t.id, Navigation: nav.id, URL: p.event.Request.URL, Host: p.target.Host(), Initiator: nav.initiator, Rule: d.Rule, At: time.Now()})
 		return
 	}
 	if nav.initiator == gate.User {

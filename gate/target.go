@@ -49,12 +49,19 @@ func Parse(raw string) (Target, error) {
 }
 
 // ParseAgent is Parse for what an agent hands in: it also refuses whatever a
-// careful caller would not write. Errors are *MalformedError.
+// careful caller would not write, and drops the root's dot after a name, which
+// means the same host and which Go's TLS takes from no client. Errors are
+// *MalformedError.
 func ParseAgent(raw string) (Target, error) {
 	if reason := careless(raw); reason != "" {
 		return Target{}, malformed(raw, reason)
 	}
-	return Parse(raw)
+	t, err := Parse(raw)
+	if err != nil {
+		return t, err
+	}
+	name := "://" + string(t.host)
+	return Parse(strings.Replace(t.url, name+".", name, 1))
 }
 
 // careless names what is wrong with the spelling of a URL; "" when nothing is.

@@ -135,8 +135,10 @@ func (h *hop) refused(e Evidence) Outcome {
 	o := h.outcome(Failed)
 	o.Rule, o.Detail = e.Rule, e.Detail
 	switch e.Rule {
-	case gate.RuleNotCovered, gate.RuleMalformed:
+	case gate.RuleNotCovered:
 		o.Verdict = Denied
+	case gate.RuleMalformed:
+		o.Error, o.Detail = "net::ERR_UNSAFE_REDIRECT", "it was sent on to what is no web page"
 	case gate.RulePlainHTTP:
 		o.Error = "net::ERR_DISALLOWED_URL_SCHEME"
 	case RuleAddress:

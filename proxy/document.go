@@ -42,6 +42,9 @@ func (p *Proxy) answer(r *http.Request, x *exchange) *http.Response {
 	if r.Header.Get("Sec-Fetch-Dest") == "serviceworker" {
 		return p.page(r, page{Status: http.StatusForbidden, Title: "No service workers", Text: "Sallyport installs none, so that no page is shown that its gates cannot see."})
 	}
+	if strings.HasPrefix(r.Header.Get("Sec-Purpose"), "prefetch") {
+		return p.page(r, page{Status: http.StatusForbidden, Title: "No prefetching", Text: "Sallyport fetches nothing on suspicion: a host is asked when somebody goes there."})
+	}
 	kind, isDocument := documentKind(r.Header)
 	if !isDocument && ticket == "" {
 		return p.pass(r, x)
@@ -77,7 +80,7 @@ func (p *Proxy) document(r *http.Request, x *exchange, ticket ledger.Ticket, red
 		p.ledger.Delivered(ticket, response.StatusCode)
 		return response
 	}
-	d := gate.Decide(gate.Query{
+	d := p.decide(gate.Query{
 		Target:    x.target,
 		Initiator: redeemed.Initiator,
 		Gated:     redeemed.Gated,

@@ -43,6 +43,9 @@ type Config struct {
 	// ExtraRoots are PEM files' contents, trusted beside the system's roots.
 	ExtraRoots [][]byte
 	Log        *slog.Logger // nil discards
+	// Decide is the policy. Nil means gate.Decide; tests open this gate with it, to
+	// see that the other holds alone.
+	Decide func(gate.Query) gate.Decision
 }
 
 // Proxy is gate one. New, then Serve.
@@ -54,6 +57,7 @@ type Proxy struct {
 	dialer   *dialer
 	server   *http.Server
 	upstream *url.URL
+	decide   func(gate.Query) gate.Decision
 	public   *http.Transport // dials public addresses only
 	private  *http.Transport // for requests that may reach private ones
 }
@@ -65,6 +69,9 @@ func New(c Config) (*Proxy, error) {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Decide == nil {
+		c.Decide = gate.Decide
 	}
 	roots, err := rootPool(c.ExtraRoots)
 	if err != nil {
@@ -80,6 +87,7 @@ func New(c Config) (*Proxy, error) {
 		ranges:   c.PublicRanges,
 		listener: newListener(inner),
 		upstream: c.Upstream,
+		decide:   c.Decide,
 	}
 	own := inner.Addr().(*net.TCPAddr).AddrPort().Port()
 	p.dialer = &dialer{pins: c.Pins, ranges: c.PublicRanges, own: own}

@@ -4,10 +4,14 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"sallyport/gate"
@@ -46,7 +50,7 @@ func (p *Proxy) forward(r *http.Request, target gate.Target, private bool) (*htt
 	if private {
 		transport = p.private
 	}
-	response, err := transport.RoundTrip(r)
+	response, err := roundTrip(transport, r)
 	if err != nil {
 		f := failureOf(err)
 		p.log.Debug("upstream failed", "url", gate.Redact(target.URL()), "code", f.code, "error", err)
@@ -54,6 +58,20 @@ func (p *Proxy) forward(r *http.Request, target gate.Target, private bool) (*htt
 	}
 	cleanResponse(response)
 	return response, nil
+}
+
+// roundTrip tries a second time where a browser without a proxy would: a server
+// may close a connection that is used again just as the request is on its way.
+func roundTrip(transport *http.Transport, r *http.Request) (*http.Response, error) {
+	reused := false
+	trace := &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused = c.Reused }}
+	response, err := transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	again := reused && (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.ContentLength == 0 &&
+		(errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
+	if again {
+		return transport.RoundTrip(r)
+	}
+	return response, err
 }
 
 // hopByHop are the headers that mean one connection only (RFC 9110 7.6.1).
