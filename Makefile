@@ -3,7 +3,7 @@
 
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: demo test build check bench fuzz install setup clean
+.PHONY: demo test test-long ways-out build check bench fuzz install setup clean
 
 demo: setup build
 	./scripts/demo.sh
@@ -11,6 +11,15 @@ demo: setup build
 test: setup check
 	CI=true go test -race -p 2 -timeout 8m ./...
 	./scripts/fuzz.sh 4s
+
+# Besides make test: the whole corpus of ways out, through both gates and through
+# each alone, and the table of it. About 20 minutes on 2 cores.
+test-long: setup check
+	SALLYPORT_TEST_LONG=1 CI=true go test -race -p 1 -timeout 60m ./...
+
+# Writes docs/ways-out.md anew.
+ways-out: setup
+	SALLYPORT_TEST_LONG=1 CI=true go test -count=1 -timeout 30m -run TestNothingGetsOut . -args -update
 
 setup:
 	@./scripts/setup.sh

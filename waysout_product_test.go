@@ -18,7 +18,8 @@ import (
 // only runs the cases whose id begins with it.
 var only = flag.String("way", "", "run the cases of the corpus whose id begins with this")
 
-// TestNothingGetsOut drives the whole corpus against the built product, on a
+// TestNothingGetsOut drives the corpus (in an ordinary run, what the tool itself
+// refuses and a sample of the rest) against the built product, on a
 // Chromium with windows and with a person who approves by mouse. What needs a name
 // server of the test's own runs in process (waysout_names_test.go).
 func TestNothingGetsOut(t *testing.T) {
@@ -29,7 +30,9 @@ func TestNothingGetsOut(t *testing.T) {
 	p.firstTab(t) // Chromium runs
 	r := &corpusRun{agent: p.agent, web: web, proxyPort: p.proxyPort(t),
 		approve: func(ctx context.Context) error { return display.Person().Answer(ctx, true) }}
-	r.run(t, corpusWays(func(w fixtures.WayOut) bool { return len(w.Names) == 0 }))
+	front := corpusWays(func(w fixtures.WayOut) bool { return len(w.Names) == 0 && w.Gate == "front" })
+	rest := corpusWays(func(w fixtures.WayOut) bool { return len(w.Names) == 0 && w.Gate != "front" })
+	r.run(t, append(front, sample(rest, 5)...))
 	p.stdin.Close()
 	p.expectEnd(t)
 	seen := readSightings(t, log)

@@ -63,7 +63,7 @@ func (r *corpusRun) run(t *testing.T, ways []fixtures.WayOut) {
 		require.NoError(t, r.allow(t.Context(), group[0].Domains()), "the person approves %v", group[0].Domains())
 		var early, late []fixtures.WayOut
 		for _, way := range group {
-			if way.Gate == "front" && !way.Alone() {
+			if way.Gate == "front" && way.Later() == nil {
 				early = append(early, way)
 			} else {
 				late = append(late, way)
@@ -88,8 +88,8 @@ func (r *corpusRun) early(t *testing.T, ways []fixtures.WayOut) {
 	require.NoError(t, err)
 	for _, way := range ways {
 		t.Run(way.ID, func(t *testing.T) {
-			result, err := r.one(t.Context(), way, tab)
-			require.NoError(t, err)
+			result := &caseResult{way: way, tab: tab}
+			require.NoError(t, r.steps(t.Context(), result, way.Do()))
 			r.results[way.ID] = result
 			r.judge(t, result)
 		})
@@ -97,19 +97,18 @@ func (r *corpusRun) early(t *testing.T, ways []fixtures.WayOut) {
 	r.close(t, tab)
 }
 
-// grouped puts the cases together that can run side by side.
+// grouped puts the cases together that can run side by side: those with one list,
+// which some change to another one on their way.
 func grouped(ways []fixtures.WayOut) [][]fixtures.WayOut {
 	var groups [][]fixtures.WayOut
 	at := map[string]int{}
 	for _, way := range ways {
-		key := strings.Join(way.Domains(), " ")
+		key := fmt.Sprint(way.Domains(), way.Later())
 		i, known := at[key]
-		if way.Alone() || !known {
+		if !known {
 			i = len(groups)
+			at[key] = i
 			groups = append(groups, nil)
-			if !way.Alone() {
-				at[key] = i
-			}
 		}
 		groups[i] = append(groups[i], way)
 	}
@@ -148,32 +147,43 @@ func (r *corpusRun) allow(ctx context.Context, domains []string) error {
 }
 
 // batch runs cases side by side, keeps their tabs open until their time is over,
-// and then closes them.
+// and then closes them. Where they change the list, all come that far first.
 func (r *corpusRun) batch(t *testing.T, batch []fixtures.WayOut) {
-	queue := make(chan fixtures.WayOut)
-	var wg sync.WaitGroup
-	for range casesInParallel {
-		wg.Go(func() {
-			for way := range queue {
-				tab, err := r.newTab(t.Context())
-				if !assert.NoError(t, err, way.ID) {
-					continue
-				}
-				result, err := r.one(t.Context(), way, tab)
-				if !assert.NoError(t, err, way.ID) {
-					continue
-				}
-				r.mu.Lock()
-				r.results[way.ID] = result
-				r.mu.Unlock()
+	r.beside(t, batch, func(way fixtures.WayOut) error {
+		tab, err := r.newTab(t.Context())
+		if err != nil {
+			return err
+		}
+		result := &caseResult{way: way, tab: tab, before: map[string]int{}}
+		r.mu.Lock()
+		r.results[way.ID] = result
+		r.mu.Unlock()
+		first, _ := way.Halves()
+		return r.steps(t.Context(), result, first)
+	})
+	if later := batch[0].Later(); later != nil {
+		require.NoError(t, r.allow(t.Context(), later), "the person approves %v", later)
+		for _, way := range batch {
+			for _, host := range way.Forbidden {
+				host = way.Fill(host, "", "")
+				r.results[way.ID].before[host] = len(r.web.Hits(host))
 			}
-		})
+		}
 	}
-	for _, way := range batch {
-		queue <- way
-	}
-	close(queue)
-	wg.Wait()
+	r.beside(t, batch, func(way fixtures.WayOut) error {
+		result := r.results[way.ID]
+		if result == nil {
+			return nil // it has failed
+		}
+		_, second := way.Halves()
+		if err := r.steps(t.Context(), result, second); err != nil {
+			return err
+		}
+		if result.code == "" && (way.Gate == "fetch" || way.Gate == "ledger" || way.Gate == "proxy" && way.Code != "") {
+			return r.awaitDenial(t.Context(), result)
+		}
+		return nil
+	})
 	over := time.Now().Add(watchAfter)
 	if !slices.ContainsFunc(batch, func(w fixtures.WayOut) bool { return w.Outcome == "contained" }) {
 		over = time.Now()
@@ -198,18 +208,31 @@ func (r *corpusRun) newTab(ctx context.Context) (string, error) {
 	return made["tab_id"].(string), nil
 }
 
-// one does what a case does, in a tab.
-func (r *corpusRun) one(ctx context.Context, way fixtures.WayOut, tab string) (*caseResult, error) {
-	result := &caseResult{way: way, tab: tab, before: map[string]int{}}
-	for _, step := range way.Do() {
+// beside does something for each case, several at a time.
+func (r *corpusRun) beside(t *testing.T, batch []fixtures.WayOut, do func(fixtures.WayOut) error) {
+	queue := make(chan fixtures.WayOut)
+	var wg sync.WaitGroup
+	for range casesInParallel {
+		wg.Go(func() {
+			for way := range queue {
+				assert.NoError(t, do(way), way.ID)
+			}
+		})
+	}
+	for _, way := range batch {
+		queue <- way
+	}
+	close(queue)
+	wg.Wait()
+}
+
+func (r *corpusRun) steps(ctx context.Context, result *caseResult, steps []fixtures.WayStep) error {
+	for _, step := range steps {
 		if err := r.step(ctx, result, step); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if result.code == "" && (way.Gate == "fetch" || way.Gate == "proxy" && way.Code != "") {
-		return result, r.awaitDenial(ctx, result)
-	}
-	return result, nil
+	return nil
 }
 
 func (r *corpusRun) step(ctx context.Context, result *caseResult, step fixtures.WayStep) error {
@@ -226,13 +249,6 @@ func (r *corpusRun) step(ctx context.Context, result *caseResult, step fixtures.
 	case step.Ask != nil:
 		_, err := r.tool(ctx, "browser_set_allowed_domains", map[string]any{"domains": step.Ask})
 		result.code, result.text = codeAndText(err)
-	case step.Allow != nil:
-		if err := r.allow(ctx, step.Allow); err != nil {
-			return err
-		}
-		for _, host := range way.Forbidden {
-			result.before[fill(host)] = len(r.web.Hits(fill(host)))
-		}
 	case step.Release:
 		r.web.Release(way.ID)
 	case step.Wire != nil:
@@ -271,6 +287,9 @@ func (r *corpusRun) awaitDenial(ctx context.Context, result *caseResult) error {
 			return err
 		}
 		for _, tab := range tabs {
+			if tab["tab_id"] == result.tab && result.way.Gate == "ledger" && tab["url"] == "about:blank" {
+				return nil
+			}
 			if denied, _ := tab["last_denied"].(map[string]any); tab["tab_id"] == result.tab && denied != nil {
 				result.denied = denied
 				return nil

@@ -178,15 +178,26 @@ func (a *approvals) put(q *question) (prompted bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	list := q.list
 	if len(q.local) > 0 {
-		list = a.Ledger.Allowlist(q.session)
+		return true, a.approveLocal(q)
 	}
-	if !a.Ledger.Approve(q.session, list, local) {
+	if !a.Ledger.Approve(q.session, q.list, local) {
 		return true, ErrSessionEnded
 	}
-	a.Log.Info("the person approved", "session", q.session, "domains", list.Strings())
+	a.Log.Info("the person approved", "session", q.session, "domains", q.list.Strings())
 	return true, nil
+}
+
+// approveLocal puts the answer to a second question in force. The list may have
+// been taken away meanwhile: then it is worth nothing.
+func (a *approvals) approveLocal(q *question) error {
+	for _, one := range q.local {
+		if !a.Ledger.ApproveLocal(q.session, one.Host) {
+			return ErrSessionEnded
+		}
+		a.Log.Info("the person approved a private address", "session", q.session, "host", one.Host)
+	}
+	return nil
 }
 
 // patience bounds one showing of the window: by what is left of the timeout, and,

@@ -105,11 +105,9 @@ func (in *instance) started(t *tab, e *page.EventFrameStartedNavigating) {
 	f := t.factsOf(string(e.LoaderID))
 	f.started = true
 	switch e.NavigationType {
-	case page.FrameStartedNavigatingNavigationTypeReload, page.FrameStartedNavigatingNavigationTypeReloadBypassingCache:
-		f.kind = reloadLoad
 	case page.FrameStartedNavigatingNavigationTypeHistoryDifferentDocument, page.FrameStartedNavigatingNavigationTypeHistorySameDocument,
 		page.FrameStartedNavigatingNavigationTypeRestore, page.FrameStartedNavigatingNavigationTypeRestoreWithPost:
-		f.kind = historyLoad
+		f.history = true
 	}
 	in.unpark(t, string(e.LoaderID))
 }
@@ -120,7 +118,14 @@ func (in *instance) moved(t *tab, url string) {
 	if at, err := gate.Parse(url); err == nil {
 		t.shown.target = at
 	}
-	in.readHistory(t)
+	if t.agent != nil {
+		t.agent.moved(t.shown)
+	}
+	who := gate.Page
+	if in.personsDocument(t) {
+		who = gate.User
+	}
+	in.readHistory(t, who)
 }
 
 // dialog answers what would hold an agent's navigation up: a page that asks
@@ -138,9 +143,10 @@ func (in *instance) dialog(t *tab, e *page.EventJavascriptDialogOpening) {
 	})
 }
 
-// readHistory learns who made the entry that the tab is at now.
-func (in *instance) readHistory(t *tab) {
-	who := t.shown.initiator
+// readHistory learns who made the entry that the tab is at now: whoever put the
+// document there, or, where a document added an entry by itself, the person only
+// if it is theirs to act in.
+func (in *instance) readHistory(t *tab, who gate.Initiator) {
 	in.async(func(ctx context.Context) {
 		h, err := call(ctx, t, page.GetNavigationHistory, cdp.Empty{})
 		if err != nil {

@@ -33,7 +33,7 @@ func (in *instance) committed(t *tab, f *cdp.Frame) {
 	byPerson := d.initiator == gate.User || !t.gated()
 	in.ledger.Shown(t.id, d.target, byPerson)
 	in.ledger.Describe(t.id, d.url, in.title(t))
-	in.readHistory(t)
+	in.readHistory(t, d.initiator)
 	if t.agent != nil {
 		t.agent.follow(d)
 	}
@@ -84,16 +84,14 @@ func (in *instance) unexplained(t *tab, d document) {
 		in.settled(t, d, ledger.Outcome{Verdict: ledger.Allowed}, 0)
 		return
 	}
-	if inner, isBlob := strings.CutPrefix(d.url, "blob:"); isBlob {
-		if at, err := gate.Parse(inner); err == nil && in.covers(t, at) {
-			in.settled(t, d, ledger.Outcome{Verdict: ledger.Allowed}, 0)
-			return
-		}
+	if d.target.IsZero() && in.covers(t, d.place()) {
+		in.settled(t, d, ledger.Outcome{Verdict: ledger.Allowed}, 0)
+		return
 	}
 	if t.gated() {
 		in.log.Error("a document came from nowhere", "tab", t.id, "url", gate.Redact(d.url))
 		nav := in.ledger.Open(t.id, gate.Page)
-		in.settle(t, nav, d, ledger.Ending{Committed: d.target})
+		in.settle(t, nav, d, ledger.Ending{Committed: d.target, Opaque: d.target.IsZero()})
 	}
 }
 
@@ -141,6 +139,7 @@ func (in *instance) purge(t *tab, d document, o ledger.Outcome) {
 		r, err := call(c, t, page.Navigate, page.NavigateParams{URL: "about:blank"})
 		if err != nil || r.ErrorText != "" {
 			in.log.Error("closing a tab that would not leave a document the gates disagree about", "tab", t.id)
+			_ = in.do(func() { t.closing = true }) // not the person's stop button
 			_ = in.closeTarget(ctx, t.target)
 		}
 		in.mailbox.post(func() {

@@ -25,14 +25,31 @@ func (in *instance) paused(e *fetch.EventRequestPaused) {
 	}
 	// A frame, or a tab whose creation has not been told yet. A main frame's name
 	// is its target's.
+	in.placing = append(in.placing, p)
+	if len(in.placing) == 1 {
+		in.place()
+	}
+}
+
+// place asks which of the pauses are tabs' own. One question is under way at a
+// time, for all that have come until then: a page may have many frames.
+func (in *instance) place() {
+	asking := len(in.placing)
 	in.async(func(ctx context.Context) {
 		found, err := chromedp.CallBrowser(ctx, target.GetTargets, target.GetTargetsParams{})
 		in.mailbox.post(func() {
-			if err != nil {
-				in.fail(p)
-				return
+			asked := in.placing[:asking]
+			in.placing = in.placing[asking:]
+			if len(in.placing) > 0 {
+				in.place()
 			}
-			in.placed(p, found.TargetInfos)
+			for _, p := range asked {
+				if err != nil {
+					in.fail(p)
+				} else {
+					in.placed(p, found.TargetInfos)
+				}
+			}
 		})
 	})
 }
@@ -136,6 +153,9 @@ func (in *instance) decide(t *tab, nav *navigation, p *pause) {
 	if nav.lastHop != 0 && upgraded(nav.last, p.target) {
 		in.ledger.MarkInternal(nav.lastHop)
 	}
+	if nav.initiator == gate.User && nav.lastHop != 0 && t.gated() && nav.last.Host() != p.target.Host() && t.borrowed(p) && !in.personsDocument(t) {
+		nav.initiator = gate.Page
+	}
 	hop := in.ledger.AddHop(nav.id, p.target)
 	nav.lastHop, nav.last = hop, p.target
 
@@ -208,7 +228,7 @@ func (in *instance) besides(t *tab, p *pause) *ledger.Evidence {
 
 func (in *instance) repeatsPost(t *tab, p *pause) bool {
 	f := t.facts[p.loader]
-	return f != nil && f.kind == historyLoad && p.event.Request.Method == "POST"
+	return f != nil && f.history && p.event.Request.Method == "POST"
 }
 
 // upgraded reports whether the second URL is the first one made https, which is
@@ -223,6 +243,7 @@ func (in *instance) proceed(p *pause, pass ledger.Pass) {
 		in.fail(p)
 		return
 	}
+	pass.Target = p.target.Sendable()
 	ticket := in.ledger.Issue(pass)
 	headers := make([]*fetch.HeaderEntry, 0, len(p.event.Request.Headers)+2)
 	for name, value := range p.event.Request.Headers {
@@ -237,8 +258,12 @@ func (in *instance) proceed(p *pause, pass ledger.Pass) {
 		// So that no cache answers without the network, where the proxy looks too.
 		headers = append(headers, &fetch.HeaderEntry{Name: "Cache-Control", Value: "no-cache"})
 	}
+	params := fetch.ContinueRequestParams{RequestID: p.event.RequestID, Headers: headers}
+	if !pass.Target.Same(p.target) {
+		params.URL = pass.Target.Request() // the page does not see it
+	}
 	in.async(func(ctx context.Context) {
-		_, err := chromedp.CallBrowser(ctx, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: p.event.RequestID, Headers: headers})
+		_, err := chromedp.CallBrowser(ctx, fetch.ContinueRequest, params)
 		if err != nil {
 			in.log.Debug("continuing a request", "error", err)
 		}

@@ -1,6 +1,7 @@
 package chrome
 
 import (
+	"strings"
 	"time"
 
 	"sallyport/gate"
@@ -26,23 +27,22 @@ func (in *instance) initiatorOf(t *tab, p *pause) (who gate.Initiator, known boo
 		return gate.User, true
 	case !p.waited && !(f.sent && f.started):
 		return "", false
-	case f.kind == historyLoad:
+	case f.history:
 		return t.entryInitiator(p.target), true
-	case f.kind == reloadLoad:
-		return t.keepInitiator(), true
 	case in.personsDocument(t):
 		return gate.User, true
 	}
+	// A reload too: a covered document needs nobody's leave for it, and has none for
+	// where it is then sent on to.
 	return gate.Page, true
 }
 
-// keepInitiator is who made the entry that a reload loads again. An agent's
-// document that reloads acts by itself.
-func (t *tab) keepInitiator() gate.Initiator {
-	if t.shown.initiator == gate.User {
-		return gate.User
-	}
-	return gate.Page
+// borrowed reports that a load has its initiator from a history entry, not from an
+// act: a person put that entry there, and nobody knows who goes back to it. So it
+// is good for the entry's own host, and for no redirect away from it.
+func (t *tab) borrowed(p *pause) bool {
+	f := t.facts[p.loader]
+	return f != nil && !f.gesture && f.history
 }
 
 // entryInitiator is who put the document of a history entry there. Several
@@ -69,8 +69,21 @@ func (t *tab) entryInitiator(to gate.Target) gate.Initiator {
 // personsDocument reports whether the tab shows what a person put there and the
 // list does not cover: what that document loads (a sign-in chain, say) is the
 // person's too, until the agent next navigates the tab.
+//
+// What has no host of its own (about:blank, a data: document) is nobody's place to
+// act from; a blob: document is where its origin is.
 func (in *instance) personsDocument(t *tab) bool {
-	return t.shown.initiator == gate.User && !t.agentSince && !in.covers(t, t.shown.target)
+	at := t.shown.place()
+	return t.shown.initiator == gate.User && !t.agentSince && !at.IsZero() && !in.covers(t, at)
+}
+
+// place is where a document's origin is; the zero Target for one without.
+func (d document) place() gate.Target {
+	if inner, isBlob := strings.CutPrefix(d.url, "blob:"); isBlob {
+		at, _ := gate.Parse(inner) // zero for an opaque origin
+		return at
+	}
+	return d.target
 }
 
 // covers reports whether today's list of the tab's session covers a document.

@@ -41,8 +41,10 @@ type instance struct {
 	tabs           map[target.ID]*tab
 	byID           map[ledger.TabID]*tab
 	promptContexts map[cdp.BrowserContextID]bool
-	creating       int            // createTarget commands of ours under way
-	unclaimed      []*target.Info // new tabs that may turn out to be ours
+	departed       map[target.ID]bool // sessions' tabs that closed just now
+	placing        []*pause           // pauses of frames, or of tabs not told yet
+	creating       int                // createTarget commands of ours under way
+	unclaimed      []*target.Info     // new tabs that may turn out to be ours
 }
 
 func newInstance(c *Config, p *profile) *instance {
@@ -56,6 +58,7 @@ func newInstance(c *Config, p *profile) *instance {
 		cancel:         func() {},
 		tabs:           map[target.ID]*tab{},
 		byID:           map[ledger.TabID]*tab{},
+		departed:       map[target.ID]bool{},
 		promptContexts: map[cdp.BrowserContextID]bool{},
 	}
 }

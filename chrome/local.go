@@ -35,8 +35,7 @@ func (b *Browser) local(ctx context.Context, s ledger.SessionID, t gate.Target) 
 	}
 	if gate.LocalSpelling(host, b.cfg.PublicRanges) {
 		// The person approved a pattern that says so by itself, and was warned.
-		b.ledger.Approve(s, b.ledger.Allowlist(s), []gate.Host{host})
-		return true, nil
+		return b.ledger.ApproveLocal(s, host), nil
 	}
 	name := publicName{s, host}
 	b.mu.Lock()

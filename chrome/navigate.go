@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
 
 	"sallyport/gate"
 	"sallyport/ledger"
@@ -21,6 +22,7 @@ type agentCall struct {
 	nav       ledger.NavigationID
 	loader    string // of the document the call waits for; empty until known
 	wait      bool   // for DOMContentLoaded
+	fragment  bool   // the call is for a fragment of the document that is there
 	failing   bool   // the gates disagree; it is answered when the tab is clean
 	committed bool   // a document of this call is in the tab
 	loaded    map[string]bool
@@ -100,8 +102,7 @@ func (in *instance) issuedAgent(a *agentCall, got page.NavigateResult, err error
 		}
 		in.concludeAgent(a, text, got.IsDownload)
 	case got.LoaderID == "":
-		shown := a.tab.shown
-		a.finish(NavigateResult{FinalURL: a.target.URL(), Status: shown.status, CommittedAt: time.Now().UnixMilli()}, nil)
+		in.awaitFragment(a)
 	case a.loader == "":
 		// Chromium committed something of its own making without a pause.
 		a.loader = string(got.LoaderID)
@@ -109,6 +110,31 @@ func (in *instance) issuedAgent(a *agentCall, got page.NavigateResult, err error
 			in.settle(a.tab, a.nav, a.tab.shown, ledger.Ending{Committed: a.tab.shown.target})
 		}
 	}
+}
+
+// fragmentWait bounds how long a page may take to a fragment of itself.
+const fragmentWait = time.Second
+
+// awaitFragment is for a call that stays in the document. The page may prevent it,
+// so what counts is that the tab then shows it.
+func (in *instance) awaitFragment(a *agentCall) {
+	a.fragment = true
+	if a.moved(a.tab.shown) {
+		return
+	}
+	in.after(fragmentWait, func() {
+		a.finish(NavigateResult{}, &NetError{Code: "net::ERR_ABORTED", URL: gate.Redact(a.target.URL()),
+			Detail: gate.Redact(a.target.URL()) + ": the page kept the tab where it is (net::ERR_ABORTED)"})
+	})
+}
+
+// moved hears what the tab shows after a document has changed its own URL.
+func (a *agentCall) moved(d document) bool {
+	if !a.fragment || d.target.URL() != a.target.URL() {
+		return false
+	}
+	a.finish(NavigateResult{FinalURL: d.url, Status: d.status, CommittedAt: time.Now().UnixMilli()}, nil)
+	return true
 }
 
 // concludeAgent answers a call whose load ended without a document.
@@ -227,9 +253,29 @@ func (in *instance) abandon(ctx context.Context, a *agentCall) (NavigateResult, 
 	}
 	if current {
 		in.stopLoading(a.tab) // before the answer, so that it can't stop the next load
+		in.unhang(a.tab)
 	}
 	got := <-a.done
 	return got.NavigateResult, got.err
+}
+
+// hungAfter is how long a page may take to say that it is there.
+const hungAfter = 2 * time.Second
+
+// unhang ends the renderer of a page that answers nothing (an endless loop, alert
+// after alert): no navigation would ever get past it. The tab stays.
+func (in *instance) unhang(t *tab) {
+	ctx, cancel := context.WithTimeout(in.ctx, hungAfter)
+	defer cancel()
+	if _, err := call(ctx, t, runtime.Evaluate, runtime.EvaluateParams{Expression: "0"}); err == nil || ctx.Err() == nil {
+		return
+	}
+	in.log.Warn("ending the renderer of a page that does not answer", "tab", t.id)
+	end, cancel := context.WithTimeout(in.ctx, time.Second)
+	defer cancel()
+	if _, err := call(end, t, page.Crash, cdp.Empty{}); err != nil {
+		in.log.Debug("ending a renderer", "tab", t.id, "error", err)
+	}
 }
 
 func (in *instance) stopLoading(t *tab) {

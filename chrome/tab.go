@@ -50,16 +50,8 @@ type facts struct {
 	sent    bool // Network.requestWillBeSent came
 	started bool // Page.frameStartedNavigating came
 	gesture bool // hasUserGesture
-	kind    navigationKind
+	history bool // it goes to an entry of the history
 }
-
-type navigationKind int
-
-const (
-	plainLoad navigationKind = iota
-	reloadLoad
-	historyLoad
-)
 
 // navigation is one attempt to load a document in the tab.
 type navigation struct {
@@ -108,6 +100,9 @@ func newTab(info *target.Info) *tab {
 }
 
 func (t *tab) gated() bool { return t.owner != "" }
+
+// persons reports a tab that is known to be the person's.
+func (t *tab) persons() bool { return t.owner == "" && !t.undecided && !t.prompt }
 
 // factsOf returns the record for a loader, a new one if need be.
 func (t *tab) factsOf(loader string) *facts {

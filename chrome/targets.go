@@ -3,6 +3,7 @@ package chrome
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
@@ -54,7 +55,7 @@ func (in *instance) created(info *target.Info) {
 	case info.OpenerID == "" && in.creating > 0:
 		t.undecided = true
 		in.unclaimed = append(in.unclaimed, info)
-	case opener == nil, !opener.gated(), opener.opened.take():
+	case info.OpenerID == "", opener == nil && !in.departed[info.OpenerID], opener != nil && opener.persons(), opener != nil && opener.opened.take():
 		in.adopt(t, info, "", nil)
 	default:
 		t.undecided = true
@@ -65,14 +66,19 @@ func (in *instance) created(info *target.Info) {
 // decidePopup settles whose a popup is: the opener's event of a person's
 // activation has come by now, or there was none.
 func (in *instance) decidePopup(t, opener *tab, info *target.Info) {
-	if !t.undecided || in.tabs[t.target] != t {
-		return
+	switch {
+	case !t.undecided || in.tabs[t.target] != t:
+	case opener == nil:
+		// Its session's tab is gone already, so nobody can own it.
+		t.closing = true
+		in.async(func(ctx context.Context) { _ = in.closeTarget(ctx, t.target) })
+	case opener.undecided:
+		in.after(openWait, func() { in.decidePopup(t, opener, info) })
+	case opener.opened.take():
+		in.adopt(t, info, "", nil)
+	default:
+		in.adopt(t, info, opener.owner, nil)
 	}
-	owner := opener.owner
-	if opener.opened.take() {
-		owner = ""
-	}
-	in.adopt(t, info, owner, nil)
 }
 
 // adopt gives the tab an owner and a name, and answers what waited for it. done,
@@ -131,6 +137,10 @@ func (in *instance) destroyed(id target.ID) {
 	}
 	delete(in.byID, t.id)
 	in.ledger.RemoveTab(t.id)
+	if t.gated() {
+		in.departed[id] = true // a popup of its may still come up
+		in.after(departedFor, func() { delete(in.departed, id) })
+	}
 	if t.cancel != nil {
 		// It waits for the detached target, so not on the loop.
 		in.async(func(context.Context) { t.cancel() })
@@ -149,6 +159,10 @@ func (in *instance) destroyed(id target.ID) {
 	in.log.Info("the person closed the session's last tab; its allowlist is cleared", "session", t.owner)
 	in.ledger.ClearAllowlist(t.owner)
 }
+
+// departedFor is how long a popup may come up after the session's tab that opened
+// it has gone.
+const departedFor = 30 * time.Second
 
 func (in *instance) settleClaims(id target.ID) {
 	in.unclaimed = slices.DeleteFunc(in.unclaimed, func(info *target.Info) bool { return info.TargetID == id })

@@ -138,6 +138,36 @@ func (t Target) Host() Host { return t.host }
 // Port returns the port, the scheme's own when the URL names none.
 func (t Target) Port() uint16 { return t.port }
 
+// Sendable returns t with the percent signs of its path that begin no escape
+// written as escapes, which is what they mean: net/http takes no such path, from a
+// client or to a server, and Chromium sends them as they are.
+func (t Target) Sendable() Target {
+	path, rest := t.url, ""
+	if i := strings.IndexAny(t.url, "?#"); i >= 0 {
+		path, rest = t.url[:i], t.url[i:]
+	}
+	if !strings.Contains(path, "%") {
+		return t
+	}
+	var out strings.Builder
+	for i := range len(path) {
+		out.WriteByte(path[i])
+		if path[i] == '%' && (i+2 >= len(path) || !isHex(path[i+1]) || !isHex(path[i+2])) {
+			out.WriteString("25")
+		}
+	}
+	out.WriteString(rest)
+	sendable, err := Parse(out.String())
+	if err != nil {
+		return t
+	}
+	return sendable
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
 // IsZero reports whether t is no target.
 func (t Target) IsZero() bool { return t.url == "" }
 

@@ -21,9 +21,15 @@ type Ending struct {
 	// Committed is the document that the tab shows now. The zero Target means
 	// that nothing was committed.
 	Committed gate.Target
+	// Opaque says that the tab shows a document all the same: one without a host of
+	// its own, such as a blob's.
+	Opaque bool
 	// Error is Chromium's own, "net::ERR_...", where nothing was committed.
 	Error string
 }
+
+// nothing reports that no document came of it.
+func (e Ending) nothing() bool { return e.Committed.IsZero() && !e.Opaque }
 
 // Outcome is a verdict and what it rests on.
 type Outcome struct {
@@ -84,7 +90,7 @@ func (l *Ledger) conclude(nav NavigationID, end Ending) (o Outcome, complete boo
 		last := i == len(n.hops)-1
 		// Whatever is followed by another hop was answered with a redirect; the last
 		// one was on the network only if something was committed.
-		networked := !h.internal && (!last || !end.Committed.IsZero())
+		networked := !h.internal && (!last || !end.nothing())
 		o, done, decided := l.judge(n, h, networked)
 		if decided {
 			return o, done
@@ -93,7 +99,7 @@ func (l *Ledger) conclude(nav NavigationID, end Ending) (o Outcome, complete boo
 	h := n.hops[len(n.hops)-1]
 	o = h.outcome(Allowed)
 	switch {
-	case end.Committed.IsZero():
+	case end.nothing():
 		o.Verdict, o.Error = Failed, end.Error
 	case !end.Committed.Same(h.target):
 		o.Verdict, o.At = Disagreed, end.Committed
@@ -165,11 +171,11 @@ func (h *hop) outcome(v Verdict) Outcome {
 // layer was blind.
 func (l *Ledger) concludeUnseen(n *navigation, end Ending) Outcome {
 	for _, s := range l.strays {
-		if s.At.After(n.opened) && (end.Committed.IsZero() || s.Target.Same(end.Committed)) {
+		if s.At.After(n.opened) && (end.nothing() || s.Target.Same(end.Committed)) {
 			return Outcome{Verdict: Disagreed, At: s.Target, Rule: RuleNoTicket, Proxy: "denied", Fetch: "unseen"}
 		}
 	}
-	if end.Committed.IsZero() {
+	if end.nothing() {
 		return Outcome{Verdict: Failed, Error: end.Error, Proxy: "unseen", Fetch: "unseen"}
 	}
 	return Outcome{Verdict: Disagreed, At: end.Committed, Proxy: "unseen", Fetch: "unseen"}

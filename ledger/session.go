@@ -90,6 +90,22 @@ func (l *Ledger) Approve(id SessionID, list gate.Allowlist, local []gate.Host) b
 	return true
 }
 
+// ApproveLocal adds a host that a person approved knowing that it is private. It
+// reports false when the session has ended, or its list covers the host no more.
+func (l *Ledger) ApproveLocal(id SessionID, host gate.Host) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.sessions[id]
+	if s == nil {
+		return false
+	}
+	if _, covered := s.list.Covers(host); !covered {
+		return false
+	}
+	s.local[host] = true
+	return true
+}
+
 // ClearAllowlists takes every list and every private approval away: the browser
 // in which they were given is gone.
 func (l *Ledger) ClearAllowlists() {
