@@ -75,7 +75,8 @@ func hasPort(entry string) bool {
 	return strings.Contains(entry, ":")
 }
 
-// bareHost suggests the entry that was meant.
+// bareHost suggests the entry that was meant. It must not ask ParsePattern, which
+// asks it: what an agent sends would then decide how deep the two go.
 func bareHost(rest string) string {
 	rest = rest[strings.LastIndex(rest, "@")+1:]
 	if end := strings.IndexAny(rest, "/?#\\"); end >= 0 {
@@ -84,10 +85,12 @@ func bareHost(rest string) string {
 	if colon := strings.LastIndex(rest, ":"); colon >= 0 && !strings.HasSuffix(rest, "]") {
 		rest = rest[:colon]
 	}
-	if p, err := ParsePattern(rest); err == nil {
-		return strconv.Quote(p.String())
+	name, wildcard := strings.CutPrefix(rest, "*.")
+	host, _, err := ParseHostPort("https", name)
+	if err != nil {
+		return `"example.com"`
 	}
-	return `"example.com"`
+	return strconv.Quote(Pattern{host, wildcard}.String())
 }
 
 // tooWide says why a wildcard on h is refused; "" when it is not.

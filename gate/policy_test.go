@@ -109,6 +109,15 @@ func TestAnAgentMustWriteURLsCarefully(t *testing.T) {
 	assert.Equal(t, "https://good.test:8443/a@b?c=d#e", got.URL())
 	assert.Equal(t, "https://good.test:8443/a@b?c=d", got.Request())
 	assert.Equal(t, uint16(8443), got.Port())
+	for raw, want := range map[string]string{
+		"https://good.test.":                       "https://good.test/",
+		"https://good.test.:8443/?x#y":             "https://good.test:8443/?x#y",
+		"https://good.test/?to=https://good.test.": "https://good.test/?to=https://good.test.",
+	} {
+		got, err := gate.ParseAgent(raw)
+		require.NoError(t, err)
+		assert.Equal(t, want, got.URL(), "only the root's dot after the host goes")
+	}
 }
 
 func TestPatternsAreNormalised(t *testing.T) {
@@ -132,7 +141,7 @@ func TestWrongPatternsAreRejectedWithTheFormTheyShouldHave(t *testing.T) {
 		"https://good.test/x": `"good.test"`, "good.test:443": `"good.test"`, "good.test/x": `"good.test"`, "u@good.test": `"good.test"`, "go od.test": "space",
 		" good.test": "space", "*.192.0.2.1": "IP address", "*.com": "every site under com", "*.co.uk": "every site under co.uk", "*.test": "every site under test",
 		"good..test": "valid", ".good.test": "valid", "[::1%25eth0]": "percent", "good%2etest": "percent", strings.Repeat("a", 64) + ".test": "valid",
-		"https://good.test@evil.test/": `"evil.test"`, "[::1]:443": "port",
+		"https://good.test@evil.test/": `"evil.test"`, "[::1]:443": "port", "[:1]": "port", "*.[:1]": "port",
 	} {
 		_, err := gate.ParsePattern(entry)
 		var wrong *gate.PatternError
@@ -287,7 +296,7 @@ func TestHintsAndNames(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"https://good.test/", "http://[::1]:80/x?y#z", "https://u:p@h/", "http://0x7f.1"} {
+	for _, seed := range []string{"https://good.test/", "http://[::1]:80/x?y#z", "https://u:p@h/", "http://0x7f.1", "http://A.", "http://a?://a."} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -299,14 +308,24 @@ func FuzzParse(f *testing.F) {
 		if err != nil || again != got || got.Host() == "" {
 			t.Fatalf("%q is %q, which reads as %q, %v", raw, got.URL(), again.URL(), err)
 		}
-		if careful, err := gate.ParseAgent(raw); err == nil && careful != got {
-			t.Fatalf("%q: two readings", raw)
+		careful, err := gate.ParseAgent(raw)
+		if err != nil {
+			return
+		}
+		undotted := strings.Replace(got.URL(), "://"+string(got.Host())+".", "://"+string(got.Host()), 1)
+		if careful != got && (careful.Host() != got.Host() || !rootDot(got) || careful.URL() != undotted) {
+			t.Fatalf("%q is %q, and for an agent %q", raw, got.URL(), careful.URL())
 		}
 	})
 }
 
+// rootDot reports whether a name ends in the root's dot in the URL of t.
+func rootDot(t gate.Target) bool {
+	return strings.HasPrefix(t.URL(), t.Scheme()+"://"+string(t.Host())+".")
+}
+
 func FuzzParsePattern(f *testing.F) {
-	for _, seed := range []string{"good.test", "*.good.test", "[::1]", "bücher.test"} {
+	for _, seed := range []string{"good.test", "*.good.test", "[::1]", "bücher.test", "[:1]"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, entry string) {

@@ -60,8 +60,12 @@ func ParseAgent(raw string) (Target, error) {
 	if err != nil {
 		return t, err
 	}
-	name := "://" + string(t.host)
-	return Parse(strings.Replace(t.url, name+".", name, 1))
+	name := t.scheme + "://" + string(t.host)
+	rest, dotted := strings.CutPrefix(t.url, name+".")
+	if !dotted {
+		return t, nil
+	}
+	return Parse(name + rest)
 }
 
 // careless names what is wrong with the spelling of a URL; "" when nothing is.
