@@ -29,6 +29,7 @@ type gates struct {
 	proxyAddr string
 	session   ledger.SessionID
 	tab       ledger.TabID
+	stopProxy func()
 }
 
 // blind lets a test take one layer's evidence away.
@@ -76,8 +77,9 @@ func newGates(t testing.TB, change func(*proxy.Config, *chrome.Config), domains 
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- p.Serve(ctx) }()
-	g.proxyAddr = p.Addr()
+	stopped := make(chan struct{})
+	go func() { served <- p.Serve(ctx); close(stopped) }()
+	g.proxyAddr, g.stopProxy = p.Addr(), func() { cancel(); <-stopped }
 	cc.ProxyAddr, cc.PrivateAddrs = p.Addr(), p.PrivateAddrs
 	g.browser, err = chrome.New(cc)
 	require.NoError(t, err)
