@@ -3,7 +3,7 @@
 
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: demo test test-long ways-out build check bench fuzz install setup clean
+.PHONY: demo test test-long ways-out url-differences build check bench fuzz install setup clean
 
 demo: setup build
 	./scripts/demo.sh
@@ -20,6 +20,10 @@ test-long: setup check
 # Writes docs/ways-out.md anew.
 ways-out: setup
 	SALLYPORT_TEST_LONG=1 CI=true go test -count=1 -timeout 30m -run TestNothingGetsOut . -args -update
+
+# Writes docs/url-differences.md anew.
+url-differences: setup
+	SALLYPORT_TEST_LONG=1 CI=true go test -count=1 -run TestNoURLIsReadOtherwiseThanByChromium . -args -update
 
 setup:
 	@./scripts/setup.sh

@@ -295,6 +295,32 @@ func TestHintsAndNames(t *testing.T) {
 	assert.False(t, shared("me.github.io"))
 }
 
+// Each of these the parser alone reads as another host or port than Chromium, or
+// Chromium refuses it.
+func TestWhatChromiumReadsOtherwiseIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, raw := range []string{
+		"https://good.test:0/", "https://good.test:000/", // not 443
+		"http://-1/", "http://+1/", "http://1.2.3.-4/", "http://1.2.3.-4./", "http://0x-7f.1/", "http://1.0x+7f/", "http://0-7/", "http://%2d1/", "http://－1/", "http://\u00ad-1/", // names
+		"http://[[::1]]/", "http://[[::1]/", "http://[::1]]/", // no hosts
+		"https://ẞ.test/", "https://%e1%ba%9e.test/", // not ss
+		"https://good.test.xn--/", "https://good.test.%58n--/", // no hosts
+		"https://a≠b.test/", "https://xn--1ch/", // what it writes, it does not take
+	} {
+		got, err := gate.Parse(raw)
+		assert.Error(t, err, "%q is %q", raw, got.URL())
+	}
+	for raw, want := range map[string]string{
+		"https://10-0-0-1/": "10-0-0-1", "https://-1.good.test/": "-1.good.test", "https://my-host.cafe./": "my-host.cafe", "https://0-7.test/": "0-7.test", "https://faß.test/": "xn--fa-hia.test",
+		"https://bücher.test。/": "xn--bcher-kva.test",
+	} {
+		got, err := gate.Parse(raw)
+		if assert.NoError(t, err, raw) {
+			assert.Equal(t, gate.Host(want), got.Host(), raw)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"https://good.test/", "http://[::1]:80/x?y#z", "https://u:p@h/", "http://0x7f.1", "http://A.", "http://a?://a."} {
 		f.Add(seed)

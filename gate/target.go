@@ -21,7 +21,7 @@ type Target struct {
 const maxURL = 8 << 10
 
 // parser is safe for concurrent use: it keeps nothing between calls.
-var parser = whatwg.NewParser()
+var parser = whatwg.NewParser(whatwg.WithPreParseHostFunc(sound))
 
 // Parse reads a URL as Chromium does. Errors are *MalformedError.
 func Parse(raw string) (Target, error) {
@@ -36,6 +36,9 @@ func Parse(raw string) (Target, error) {
 	host, ok := hostOf(u.Hostname())
 	if !ok {
 		return Target{}, malformed(raw, "its host is not a valid name or address")
+	}
+	if u.Port() == "0" {
+		return Target{}, malformed(raw, "nothing listens on port 0") // the parser reads it as the scheme's own
 	}
 	u.SetUsername("")
 	u.SetPassword("")
