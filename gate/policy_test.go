@@ -36,6 +36,7 @@ func TestAURLIsReadAsChromiumReadsIt(t *testing.T) {
 		"https://bücher.test/":                {"xn--bcher-kva.test", "https://xn--bcher-kva.test/"},
 		"https://good_x.test/":                {"good_x.test", "https://good_x.test/"},
 		"http://intranet/":                    {"intranet", "http://intranet/"},
+		"https://good.test/|^?|^#|^":          {"good.test", "https://good.test/%7C%5E?|^#|^"},
 		"http://0177.0.0.1/":                  {"127.0.0.1", "http://127.0.0.1/"},
 		"http://0x7f.1/":                      {"127.0.0.1", "http://127.0.0.1/"},
 		"http://2130706433/":                  {"127.0.0.1", "http://127.0.0.1/"},

@@ -21,7 +21,10 @@ type Target struct {
 const maxURL = 8 << 10
 
 // parser is safe for concurrent use: it keeps nothing between calls.
-var parser = whatwg.NewParser(whatwg.WithPreParseHostFunc(sound))
+var parser = whatwg.NewParser(whatwg.WithPreParseHostFunc(sound),
+	// Chromium escapes these two besides; spelled otherwise, its request would not be
+	// known for the one that was asked for.
+	whatwg.WithPathPercentEncodeSet(whatwg.PathPercentEncodeSet.Set('^', '|')))
 
 // Parse reads a URL as Chromium does. Errors are *MalformedError.
 func Parse(raw string) (Target, error) {
