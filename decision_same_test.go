@@ -98,8 +98,14 @@ func TestADecisionIsTheSameWhereverItIsAsked(t *testing.T) {
 		for range r.IntN(5) {
 			entries = append(entries, someEntries[r.IntN(len(someEntries))])
 		}
-		g.allow(t, entries...)
 		scheme, host := []string{"https", "http"}[r.IntN(2)], someHosts[r.IntN(len(someHosts))]
+		switch round { // what must not be left to chance
+		case 0:
+			entries, scheme, host = []string{"good.test", "127.0.0.1"}, "http", "0x7f.1" // only for being local
+		case 1:
+			entries, scheme, host = []string{"good.test", "*.good.test"}, "http", "sub.good.test" // covered, in the clear
+		}
+		g.allow(t, entries...)
 		if gate.LocalSpelling(hostIn(t, host), nil) {
 			host += ":" + port
 		}
