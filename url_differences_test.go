@@ -95,16 +95,16 @@ func placeOf(t gate.Target) string {
 type differences map[string]*difference
 
 type difference struct {
-	count         int
-	text, theirs  string
-	sameClassNext []string // more examples for the log
+	count        int
+	text, theirs string
+	more         []string // more examples for the log
 }
 
 func (d differences) add(class, text, theirs string) {
 	if d[class] == nil {
 		d[class] = &difference{text: text, theirs: theirs}
-	} else if len(d[class].sameClassNext) < 5 {
-		d[class].sameClassNext = append(d[class].sameClassNext, text)
+	} else if len(d[class].more) < 5 {
+		d[class].more = append(d[class].more, text)
 	}
 	d[class].count++
 }
@@ -120,7 +120,7 @@ func refusedClass(u *chromiumsURL) string {
 	case u.Protocol != "http:" && u.Protocol != "https:":
 		return "the scheme is not http or https"
 	case strings.HasPrefix(host, "["):
-		return "the host is an IPv6 address"
+		return "the IPv6 address is in a form that only Chromium takes"
 	case u.Port == "0":
 		return "the port is 0"
 	case slices.Contains(labels, ""):
@@ -218,7 +218,7 @@ func TestNoURLIsReadOtherwiseThanByChromium(t *testing.T) {
 	}
 	t.Logf("%d URLs, of which Chromium takes %d; %d that the gate wrote", len(texts), taken, len(canonical))
 	for class, d := range seen {
-		t.Logf("%d: %s: %q, %q", d.count, class, d.text, d.sameClassNext)
+		t.Logf("%d: %s: %q, %q", d.count, class, d.text, d.more)
 	}
 	if long && !t.Failed() {
 		seen.checkFile(t, len(texts))
@@ -287,6 +287,6 @@ func TestNoCharacterOfAHostIsReadOtherwiseThanByChromium(t *testing.T) {
 	}
 	t.Logf("%d URLs", len(texts))
 	for class, d := range seen {
-		t.Logf("%d: %s: %q, %q", d.count, class, d.text, d.sameClassNext)
+		t.Logf("%d: %s: %q, %q", d.count, class, d.text, d.more)
 	}
 }
