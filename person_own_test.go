@@ -1,0 +1,181 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"sallyport/chrome"
+	"sallyport/fixtures"
+	"sallyport/ledger"
+)
+
+// walk is a person who browses in one window.
+type walk struct {
+	*gates
+	person *fixtures.Person
+	window fixtures.Window
+	agents bool // the tab is one that the agent drives
+}
+
+// begin shows the links to a URL in the window.
+func (w *walk) begin(t *testing.T, to string) {
+	t.Helper()
+	start := w.web.URL("good.test", fixtures.Query("/-/link", "to", to))
+	if w.agents {
+		_, err := w.navigate(t, start)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.person.Focus(t.Context(), w.window))
+	if !w.agents {
+		w.types(t, start)
+	}
+	w.somewhere(t, start)
+}
+
+func (w *walk) keys(t *testing.T, keys ...string) {
+	t.Helper()
+	require.NoError(t, w.person.Key(t.Context(), keys...))
+}
+
+// types goes to a URL by the address bar.
+func (w *walk) types(t *testing.T, url string) {
+	t.Helper()
+	w.keys(t, "ctrl+l")
+	require.NoError(t, w.person.Type(t.Context(), url))
+	w.keys(t, "Return")
+}
+
+func (w *walk) clicks(t *testing.T, id string) {
+	t.Helper()
+	press(t, w.person, id, func(x, y int) error { return w.person.Click(t.Context(), x, y) })
+}
+
+// somewhere waits until a tab shows a URL.
+func (w *walk) somewhere(t *testing.T, url string) {
+	t.Helper()
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		var shown []string
+		for _, tab := range w.Tabs() {
+			shown = append(shown, tab.URL)
+		}
+		assert.Contains(c, shown, url)
+	}, wait, tick)
+}
+
+// reached waits until the web has answered so many requests for a URL of evil.test.
+func (w *walk) reached(t *testing.T, url string, method string, times int) {
+	t.Helper()
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		count := 0
+		for _, hit := range w.web.Hits("evil.test") {
+			if w.web.URL(hit.Host, hit.Path+"?"+hit.Query) == url && hit.Method == method {
+				count++
+			}
+		}
+		assert.Equal(c, times, count, "%s %s", method, url)
+	}, wait, tick)
+}
+
+// gainsNothing holds that what the person did left the agent where it was.
+func (w *walk) gainsNothing(t *testing.T, before int) {
+	t.Helper()
+	for _, tab := range w.Tabs() {
+		assert.Nil(t, tab.LastDenied, "nothing was refused")
+	}
+	assert.Equal(t, before, w.Allowlist(w.session).Len())
+	_, covered := w.Allowlist(w.session).Covers("evil.test")
+	assert.False(t, covered)
+	hits := len(w.web.Hits("evil.test"))
+	_, err := w.navigate(t, "https://evil.test/")
+	var denied *chrome.DeniedError
+	require.ErrorAs(t, err, &denied)
+	assert.Len(t, w.web.Hits("evil.test"), hits)
+}
+
+// inBothKindsOfTabs browses in a tab of the agent's and in the person's own.
+func inBothKindsOfTabs(t *testing.T, browse func(t *testing.T, w *walk)) {
+	g, person := headed(t, "good.test", "127.0.0.1")
+	windows, err := person.Windows(t.Context())
+	require.NoError(t, err)
+	require.Len(t, windows, 2)
+	before := g.Allowlist(g.session).Len()
+	for i, name := range []string{"in the person's own tab", "in an agent's tab"} {
+		t.Run(name, func(t *testing.T) {
+			w := &walk{gates: g, person: person, window: windows[i], agents: i == 1}
+			browse(t, w)
+			if w.agents {
+				tab, _ := g.Tab(g.tab)
+				assert.Equal(t, g.session, tab.Owner, "it stays the agent's")
+			} else {
+				assert.Equal(t, ledger.SessionID(""), g.Tabs()[0].Owner)
+			}
+		})
+	}
+	g.gainsNothingOn(t, person, before)
+}
+
+func (g *gates) gainsNothingOn(t *testing.T, person *fixtures.Person, before int) {
+	t.Helper()
+	(&walk{gates: g, person: person}).gainsNothing(t, before)
+}
+
+func TestAPersonBrowsesAsEver(t *testing.T) {
+	inBothKindsOfTabs(t, func(t *testing.T, w *walk) {
+		kind := "own"
+		if w.agents {
+			kind = "agents"
+		}
+		url := func(name string) string { return "https://evil.test/?" + name + kind }
+		t.Run("a link to a new tab", func(t *testing.T) {
+			w.begin(t, url("blank"))
+			w.clicks(t, "blank")
+			w.reached(t, url("blank"), "GET", 1)
+			w.somewhere(t, url("blank"))
+			w.keys(t, "ctrl+w")
+		})
+		t.Run("a new tab and a typed URL, closed and restored", func(t *testing.T) {
+			w.begin(t, url("typed"))
+			w.keys(t, "ctrl+t")
+			w.types(t, url("typed"))
+			w.reached(t, url("typed"), "GET", 1)
+			w.somewhere(t, url("typed"))
+			tabs := len(w.Tabs())
+			w.keys(t, "ctrl+w")
+			require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Len(c, w.Tabs(), tabs-1) }, wait, tick)
+			w.keys(t, "ctrl+shift+t")
+			w.somewhere(t, url("typed"))
+			w.keys(t, "ctrl+w")
+			require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Len(c, w.Tabs(), tabs-1) }, wait, tick)
+		})
+		t.Run("reload, back and forward", func(t *testing.T) {
+			w.begin(t, url("again"))
+			w.clicks(t, "go")
+			w.somewhere(t, url("again"))
+			w.keys(t, "F5")
+			w.reached(t, url("again"), "GET", 2)
+			w.keys(t, "ctrl+shift+r")
+			w.reached(t, url("again"), "GET", 3)
+			w.somewhere(t, url("again"))
+			w.keys(t, "alt+Left")
+			w.somewhere(t, w.web.URL("good.test", fixtures.Query("/-/link", "to", url("again"))))
+			w.keys(t, "alt+Right")
+			w.somewhere(t, url("again"))
+		})
+		t.Run("view source", func(t *testing.T) {
+			w.begin(t, url("source"))
+			w.clicks(t, "go")
+			w.somewhere(t, url("source"))
+			w.keys(t, "ctrl+u")
+			w.somewhere(t, "view-source:"+url("source"))
+			w.keys(t, "ctrl+w")
+		})
+		t.Run("Ctrl and a click", func(t *testing.T) {
+			w.begin(t, url("ctrl"))
+			press(t, w.person, "go", func(x, y int) error { return w.person.CtrlClick(t.Context(), x, y) })
+			w.reached(t, url("ctrl"), "GET", 1)
+			w.somewhere(t, url("ctrl"))
+		})
+	})
+}
