@@ -2,6 +2,8 @@ package chrome
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
@@ -125,7 +127,7 @@ func (in *instance) moved(t *tab, url string) {
 	if in.personsDocument(t) {
 		who = gate.User
 	}
-	in.readHistory(t, who)
+	in.readHistory(t, url, who, historyTries)
 }
 
 // dialog answers what would hold an agent's navigation up: a page that asks
@@ -143,22 +145,37 @@ func (in *instance) dialog(t *tab, e *page.EventJavascriptDialogOpening) {
 	})
 }
 
+// A commit is told by the page's process, and the history is the browser's own: it
+// may be read too early, and then it is read again.
+const (
+	historyTries = 10
+	historyWait  = 50 * time.Millisecond
+)
+
 // readHistory learns who made the entry that the tab is at now: whoever put the
-// document there, or, where a document added an entry by itself, the person only
-// if it is theirs to act in.
-func (in *instance) readHistory(t *tab, who gate.Initiator) {
+// first document there, which is known by its URL. An entry that is not the one
+// expected is nobody's for now, and so not the person's.
+func (in *instance) readHistory(t *tab, url string, who gate.Initiator, tries int) {
 	in.async(func(ctx context.Context) {
 		h, err := call(ctx, t, page.GetNavigationHistory, cdp.Empty{})
 		if err != nil {
 			return
 		}
 		in.mailbox.post(func() {
+			arrived := false
 			t.history = t.history[:0]
 			for i, e := range h.Entries {
 				t.history = append(t.history, &historyRecord{id: e.ID, url: e.URL})
-				if _, known := t.entries[e.ID]; !known && i == int(h.CurrentIndex) {
+				if i != int(h.CurrentIndex) || withoutUserinfo(strings.TrimPrefix(e.URL, "view-source:")) != url {
+					continue
+				}
+				arrived = true
+				if _, known := t.entries[e.ID]; !known {
 					t.entries[e.ID] = who
 				}
+			}
+			if !arrived && tries > 1 {
+				in.after(historyWait, func() { in.readHistory(t, url, who, tries-1) })
 			}
 		})
 	})

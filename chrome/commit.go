@@ -33,7 +33,11 @@ func (in *instance) committed(t *tab, f *cdp.Frame) {
 	byPerson := d.initiator == gate.User || !t.gated()
 	in.ledger.Shown(t.id, d.target, byPerson)
 	in.ledger.Describe(t.id, d.url, in.title(t))
-	in.readHistory(t, d.initiator)
+	entry := d.url
+	if f.UnreachableURL != "" {
+		entry = withoutUserinfo(f.UnreachableURL) // the history has it for the error page
+	}
+	in.readHistory(t, strings.TrimPrefix(entry, "view-source:"), d.initiator, historyTries)
 	if t.agent != nil {
 		t.agent.follow(d)
 	}
