@@ -127,7 +127,7 @@ func (in *instance) moved(t *tab, url string) {
 	if in.personsDocument(t) {
 		who = gate.User
 	}
-	in.readHistory(t, url, who, historyTries)
+	in.readHistory(t, url, who, 0)
 }
 
 // dialog answers what would hold an agent's navigation up: a page that asks
@@ -146,39 +146,44 @@ func (in *instance) dialog(t *tab, e *page.EventJavascriptDialogOpening) {
 }
 
 // A commit is told by the page's process, and the history is the browser's own: it
-// may be read too early, and then it is read again.
+// may be read too early, or not at all ("Not attached to an active page"). The
+// waits double.
 const (
-	historyTries = 10
-	historyWait  = 50 * time.Millisecond
+	historyTries = 6
+	historyWait  = 20 * time.Millisecond
 )
 
 // readHistory learns who made the entry that the tab is at now: whoever put the
 // first document there, which is known by its URL. An entry that is not the one
-// expected is nobody's for now, and so not the person's.
-func (in *instance) readHistory(t *tab, url string, who gate.Initiator, tries int) {
+// expected is nobody's for now, and so not the person's. Whether one that is known
+// is the new one (a reload) or the one before (a form's result, at the URL of its
+// form) can't be told, so a person's is looked for until a new one comes up.
+func (in *instance) readHistory(t *tab, url string, who gate.Initiator, try int) {
 	in.async(func(ctx context.Context) {
 		h, err := call(ctx, t, page.GetNavigationHistory, cdp.Empty{})
-		if err != nil {
-			return
-		}
 		in.mailbox.post(func() {
-			arrived := false
-			t.history = t.history[:0]
-			for i, e := range h.Entries {
-				t.history = append(t.history, &historyRecord{id: e.ID, url: e.URL})
-				if i != int(h.CurrentIndex) || withoutUserinfo(strings.TrimPrefix(e.URL, "view-source:")) != url {
-					continue
-				}
-				arrived = true
-				if _, known := t.entries[e.ID]; !known {
-					t.entries[e.ID] = who
-				}
-			}
-			if !arrived && tries > 1 {
-				in.after(historyWait, func() { in.readHistory(t, url, who, tries-1) })
+			if (err != nil || !t.learnHistory(h, url, who)) && who == gate.User && try+1 < historyTries {
+				in.after(historyWait<<try, func() { in.readHistory(t, url, who, try+1) })
 			}
 		})
 	})
+}
+
+// learnHistory keeps what the history is, and reports whether a new entry for the
+// URL is among it.
+func (t *tab) learnHistory(h page.GetNavigationHistoryResult, url string, who gate.Initiator) (learnt bool) {
+	t.history = t.history[:0]
+	for i, e := range h.Entries {
+		t.history = append(t.history, &historyRecord{id: e.ID, url: e.URL})
+		if i != int(h.CurrentIndex) || withoutUserinfo(strings.TrimPrefix(e.URL, "view-source:")) != url {
+			continue
+		}
+		if _, known := t.entries[e.ID]; !known {
+			t.entries[e.ID] = who
+			learnt = true
+		}
+	}
+	return learnt
 }
 
 // closeTarget closes a tab.

@@ -37,7 +37,7 @@ func (in *instance) committed(t *tab, f *cdp.Frame) {
 	if f.UnreachableURL != "" {
 		entry = withoutUserinfo(f.UnreachableURL) // the history has it for the error page
 	}
-	in.readHistory(t, strings.TrimPrefix(entry, "view-source:"), d.initiator, historyTries)
+	in.readHistory(t, strings.TrimPrefix(entry, "view-source:"), d.initiator, 0)
 	if t.agent != nil {
 		t.agent.follow(d)
 	}
