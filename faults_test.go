@@ -56,28 +56,47 @@ func TestChromiumDoesNotGoAroundAProxyThatIsGone(t *testing.T) {
 	}
 }
 
-// TestAStalledProxyRefusesInBoundedTime holds a decision up for longer than a
-// navigation may last.
-func TestAStalledProxyRefusesInBoundedTime(t *testing.T) {
-	stalled := make(chan struct{})
-	g := newGates(t, func(p *proxy.Config, c *chrome.Config) {
-		c.NavigateTimeout = time.Second
-		p.Decide = func(q gate.Query) gate.Decision {
-			<-stalled
-			return gate.Decide(q)
-		}
-	}, "good.test")
-	ended := make(chan error, 1)
-	go func() {
-		_, err := g.navigate(t, "https://good.test/never")
-		ended <- err
-	}()
-	select {
-	case err := <-ended:
-		assert.Error(t, err)
-	case <-time.After(wait):
-		assert.Fail(t, "the call hangs with the gate")
+// TestAGateThatStallsRefusesInBoundedTime holds each gate's decision up for longer
+// than a navigation may last. What comes after a stall in the DevTools layer, which
+// would hold up everything else, is a new browser.
+func TestAGateThatStallsRefusesInBoundedTime(t *testing.T) {
+	for layer, change := range map[string]func(*proxy.Config, *chrome.Config, func(gate.Query) gate.Decision){
+		"the DevTools layer": func(_ *proxy.Config, c *chrome.Config, d func(gate.Query) gate.Decision) { c.Decide = d },
+		"the proxy":          func(p *proxy.Config, _ *chrome.Config, d func(gate.Query) gate.Decision) { p.Decide = d },
+	} {
+		t.Run(layer, func(t *testing.T) {
+			stalled := make(chan struct{})
+			t.Cleanup(func() { close(stalled) })
+			var broken atomic.Bool
+			g := newGates(t, func(p *proxy.Config, c *chrome.Config) {
+				c.NavigateTimeout, c.StallWait = time.Second, 2*time.Second
+				change(p, c, func(q gate.Query) gate.Decision {
+					if broken.Load() {
+						<-stalled
+					}
+					return gate.Decide(q)
+				})
+			}, "good.test")
+			broken.Store(true)
+			ended := make(chan error, 1)
+			go func() {
+				_, err := g.navigate(t, "https://good.test/never")
+				ended <- err
+			}()
+			select {
+			case err := <-ended:
+				assert.Error(t, err)
+			case <-time.After(wait):
+				assert.Fail(t, "the call hangs with the gate")
+			}
+			assert.Empty(t, g.web.Hits("good.test"))
+			broken.Store(false)
+			tab, err := g.browser.OpenTab(t.Context(), g.session)
+			require.NoError(t, err)
+			g.tab = tab
+			g.allow(t, "good.test")
+			_, err = g.navigate(t, "https://good.test/again")
+			assert.NoError(t, err)
+		})
 	}
-	assert.Empty(t, g.web.Hits("good.test"))
-	close(stalled)
 }

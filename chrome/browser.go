@@ -46,6 +46,9 @@ func New(c Config) (*Browser, error) {
 	if c.Width == 0 || c.Height == 0 {
 		c.Width, c.Height = 1280, 900
 	}
+	if c.StallWait == 0 {
+		c.StallWait = stallWait
+	}
 	if c.NavigateTimeout == 0 {
 		c.NavigateTimeout = 30 * time.Second
 	}

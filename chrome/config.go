@@ -28,6 +28,7 @@ type Config struct {
 
 	PromptTimeout   time.Duration // 0 means 5 minutes, from when the window is shown
 	NavigateTimeout time.Duration // 0 means 30 s
+	StallWait       time.Duration // how long the loop may stand still before the browser is ended; 0 means 10 s
 
 	// PrivateAddrs resolves a covered name and returns the addresses that are not
 	// public; empty when there are none, or when the configuration pinned it.

@@ -33,6 +33,7 @@ type instance struct {
 
 	mailbox  *mailbox
 	gone     chan struct{} // closed when the browser is gone
+	idle     chan struct{} // closed when the loop has ended
 	goneOnce sync.Once
 	stopOnce sync.Once
 	wg       sync.WaitGroup
@@ -55,6 +56,7 @@ func newInstance(c *Config, p *profile) *instance {
 		profile:        p,
 		mailbox:        newMailbox(),
 		gone:           make(chan struct{}),
+		idle:           make(chan struct{}),
 		cancel:         func() {},
 		tabs:           map[target.ID]*tab{},
 		byID:           map[ledger.TabID]*tab{},
@@ -66,6 +68,7 @@ func newInstance(c *Config, p *profile) *instance {
 // loop runs until the browser is gone. A panic in a decision ends the browser:
 // nothing is left open, and nothing hangs.
 func (in *instance) loop() {
+	defer close(in.idle)
 	defer func() {
 		if r := recover(); r != nil {
 			in.log.Error("deciding on a browser event panicked; ending the browser", "panic", r, "stack", string(debug.Stack()))
@@ -135,10 +138,22 @@ func (in *instance) stop(ctx context.Context) error {
 		}
 		in.cancel()
 		in.lost()
+		in.awaitLoop()
 		in.wg.Wait()
 		if err = in.profile.close(); err != nil {
 			err = fmt.Errorf("removing the temporary profile: %w", err)
 		}
 	})
 	return err
+}
+
+// awaitLoop leaves a loop that stalls behind: waiting for it would stall as well.
+func (in *instance) awaitLoop() {
+	if in.browser == nil {
+		return // it was never begun
+	}
+	select {
+	case <-in.idle:
+	case <-time.After(time.Second):
+	}
 }

@@ -51,7 +51,8 @@ func (in *instance) start(path string) error {
 		return fmt.Errorf("starting %s: %w", path, err)
 	}
 	in.browser = chromedp.FromContext(ctx).Browser
-	in.wg.Go(in.loop)
+	go in.loop()
+	in.wg.Go(in.watch)
 	in.wg.Go(func() {
 		<-in.browser.LostConnection
 		in.lost()
