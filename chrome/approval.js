@@ -21,6 +21,7 @@
 
   const quiet = () => document.visibilityState === 'visible' && performance.now() - lastPress >= QUIET;
   const restart = () => { lastPress = performance.now(); show(); };
+  globalThis.raised = restart; // a click that was meant for what lay above must not count
 
   const answer = (what) => {
     if (answered) return;

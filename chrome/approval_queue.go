@@ -16,6 +16,7 @@ import (
 // same window, for the second question. It returns ctx's cause when ctx ends.
 type window interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
+	Raise() // above what was opened since; it does not block
 	Close()
 }
 
@@ -36,6 +37,7 @@ type approvals struct {
 	mu      sync.Mutex // guards below
 	queue   []*question
 	asking  *question // the one on the screen
+	shown   window    // that it is in; nil until it is there
 	running bool      // a goroutine works on the queue
 	closed  bool
 	wg      sync.WaitGroup
@@ -98,6 +100,7 @@ func (a *approvals) enqueue(s ledger.SessionID, list gate.Allowlist, local []Loc
 	defer a.mu.Unlock()
 	for _, q := range append([]*question{a.asking}, a.queue...) {
 		if q != nil && q.same(s, list, local) {
+			a.raise()
 			return q
 		}
 	}
@@ -172,6 +175,8 @@ func (a *approvals) put(q *question) (prompted bool, err error) {
 		return false, err
 	}
 	defer w.Close()
+	a.show(w)
+	defer a.show(nil)
 	ctx, cancel := a.patience(q)
 	defer cancel()
 	local, err := a.converse(ctx, w, q, before)
@@ -186,6 +191,27 @@ func (a *approvals) put(q *question) (prompted bool, err error) {
 	}
 	a.Log.Info("the person approved", "session", q.session, "domains", q.list.Strings())
 	return true, nil
+}
+
+func (a *approvals) show(w window) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.shown = w
+}
+
+// Raise brings the window on the screen, if there is one, above what was opened
+// since.
+func (a *approvals) Raise() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.raise()
+}
+
+// raise is for when the lock is held.
+func (a *approvals) raise() {
+	if a.shown != nil {
+		a.shown.Raise()
+	}
 }
 
 // approveLocal puts the answer to a second question in force. The list may have

@@ -43,6 +43,8 @@ func (w officeWindow) Ask(ctx context.Context, q Question) (Answer, error) {
 	}
 }
 
+func (w officeWindow) Raise() {}
+
 func (w officeWindow) Close() {
 	w.o.mu.Lock()
 	defer w.o.mu.Unlock()

@@ -46,9 +46,6 @@ func New(c Config) (*Browser, error) {
 	if c.Width == 0 || c.Height == 0 {
 		c.Width, c.Height = 1280, 900
 	}
-	if c.StallWait == 0 {
-		c.StallWait = stallWait
-	}
 	if c.NavigateTimeout == 0 {
 		c.NavigateTimeout = 30 * time.Second
 	}
@@ -69,6 +66,7 @@ func New(c Config) (*Browser, error) {
 		Timeout:      c.PromptTimeout,
 		Log:          c.Log,
 	})
+	b.cfg.opened = b.approvals.Raise
 	return b, nil
 }
 
@@ -203,6 +201,7 @@ func (w personWindow) Ask(ctx context.Context, q Question) (Answer, error) {
 	return answer, ctx.Err()
 }
 
+func (personWindow) Raise() {}
 func (personWindow) Close() {}
 
 // OpenTab opens a blank tab that the session owns, without taking the focus.

@@ -46,4 +46,6 @@ type Config struct {
 	Decide func(gate.Query) gate.Decision
 
 	Log *slog.Logger // nil discards
+
+	opened func() // a window of a session's came up; New's own
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ type desk struct {
 	t      *testing.T
 	in     *instance
 	person *fixtures.Person
+	window atomic.Pointer[promptWindow] // the last that asked
 }
 
 func newDesk(t *testing.T) *desk {
@@ -41,10 +43,17 @@ func newDesk(t *testing.T) *desk {
 	}
 	l := ledger.New(ledger.Config{})
 	c := &Config{Ledger: l, ProxyAddr: "127.0.0.1:9", Pin: "none", Width: 900, Height: 700, Log: log, Witness: l.Witness}
+	d := &desk{t: t, person: display.Person()}
+	c.opened = func() {
+		if w := d.window.Load(); w != nil {
+			w.Raise()
+		}
+	}
 	in, err := launch(c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, in.stop(context.Background())) })
-	return &desk{t, in, display.Person()}
+	d.in = in
+	return d
 }
 
 // shown is a window on the screen, and the answer to come.
@@ -60,6 +69,7 @@ func (d *desk) ask(q Question) *shown {
 	opened, err := d.in.openPrompt(d.t.Context())
 	require.NoError(d.t, err)
 	s := &shown{desk: d, w: opened.(*promptWindow), answer: make(chan Answer, 1)}
+	d.window.Store(s.w)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	d.t.Cleanup(func() { cancel(); <-done; s.w.Close() })
@@ -158,7 +168,7 @@ func TestTheApprovalWindow(t *testing.T) {
 	d := newDesk(t)
 	simple := Question{Client: "Tester", Added: patterns(t, "example.com", "*.news.example.com")}
 	run := func(name string, f func(*testing.T, *desk)) {
-		t.Run(name, func(t *testing.T) { f(t, &desk{t, d.in, d.person}) })
+		t.Run(name, func(t *testing.T) { f(t, &desk{t: t, in: d.in, person: d.person}) })
 	}
 
 	run("a click on Allow approves, once the window was quiet", func(t *testing.T, d *desk) {

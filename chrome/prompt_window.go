@@ -17,12 +17,6 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The viewport is 520 by 640; Chromium's own frame takes the rest.
-const (
-	promptWidth  = 520
-	promptHeight = 640 + 90
-)
-
 // promptSetUp bounds how long a window may take to come up.
 const promptSetUp = 15 * time.Second
 
@@ -46,6 +40,8 @@ type promptWindow struct {
 	events  chan promptEvent
 	mine    map[target.ID]bool // targets of the context; heardBrowser's alone
 	up      chan struct{}      // closed once the first question can be answered
+	buried  chan struct{}      // one token: something may lie above the window
+	raised  time.Time          // last, by Ask's goroutine
 }
 
 // promptEvent is what the listeners tell Ask.
@@ -74,6 +70,7 @@ func (in *instance) openPrompt(context.Context) (window, error) {
 		events: make(chan promptEvent, 256),
 		mine:   map[target.ID]bool{},
 		up:     make(chan struct{}),
+		buried: make(chan struct{}, 1),
 		cancel: func() {}, release: func() {},
 	}
 	listening, release := context.WithCancel(in.ctx)
@@ -146,8 +143,16 @@ func (w *promptWindow) Ask(ctx context.Context, q Question) (Answer, error) {
 		}
 		return Declined, w.in.orGone(err)
 	}
+	var raise <-chan time.Time
 	for {
 		select {
+		case <-w.buried:
+			if raise == nil {
+				raise = time.After(w.raiseAfter())
+			}
+		case <-raise:
+			raise = nil
+			w.raise()
 		case e := <-w.events:
 			if answer, settled := w.answer(e, nonce); settled {
 				return answer, nil
@@ -219,39 +224,6 @@ func stripComments(script string) string {
 	return script
 }
 
-func (w *promptWindow) create(ctx context.Context, content promptPage) error {
-	url, err := content.dataURL()
-	if err != nil {
-		return err
-	}
-	yes := true
-	left, top := int64(120), int64(60)
-	made, err := chromedp.CallBrowser(w.in.ctx, target.CreateTarget, target.CreateTargetParams{
-		URL: url, BrowserContextID: w.context, NewWindow: &yes, Width: promptWidth, Height: promptHeight, Left: &left, Top: &top,
-	})
-	if err != nil {
-		return fmt.Errorf("opening the approval window: %w", err)
-	}
-	w.target, w.frame = made.TargetID, cdp.FrameID(made.TargetID)
-	w.ctx, w.cancel = chromedp.NewContext(w.in.ctx, chromedp.WithTargetID(w.target), chromedp.WithDetachOnCancel(), chromedp.WithListener(w.heard))
-	if err := chromedp.Do(w.ctx); err != nil {
-		return fmt.Errorf("watching the approval window: %w", err)
-	}
-	if err := w.settle(ctx); err != nil {
-		return err
-	}
-	world := "sallyport" + rand.Text()
-	if _, err := chromedp.Call(w.ctx, runtime.AddBinding, runtime.AddBindingParams{Name: w.binding, ExecutionContextName: world}); err != nil {
-		return fmt.Errorf("binding the approval window: %w", err)
-	}
-	isolated, err := chromedp.Call(w.ctx, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: w.frame, WorldName: world})
-	if err != nil {
-		return fmt.Errorf("isolating the approval window's script: %w", err)
-	}
-	w.world = isolated.ExecutionContextID
-	return nil
-}
-
 // settle waits for the first document, and remembers it: any other declines.
 func (w *promptWindow) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, promptSetUp)
@@ -271,39 +243,23 @@ func (w *promptWindow) settle(ctx context.Context) error {
 	}
 }
 
-// focus brings the window to the front until its page says that it has the
-// focus. A window manager may refuse; the window then waits for a click.
-func (w *promptWindow) focus(ctx context.Context, focused bool) error {
-	for range 20 {
-		if focused {
-			return nil
-		}
-		if _, err := chromedp.Call(w.ctx, page.BringToFront, cdp.Empty{}); err != nil {
-			return fmt.Errorf("bringing the approval window to the front: %w", err)
-		}
-		if err := rest(ctx, 50*time.Millisecond); err != nil {
-			return err
-		}
-		var err error
-		if focused, err = w.evaluate("document.hasFocus()"); err != nil {
-			return fmt.Errorf("looking at the approval window: %w", err)
-		}
-	}
-	w.in.log.Warn("the window manager does not give the approval window the focus")
-	return nil
-}
-
 // evaluate runs an expression in the isolated world and returns its truth.
 func (w *promptWindow) evaluate(expression string) (bool, error) {
+	value, err := w.value(expression)
+	return string(value) == "true", err
+}
+
+// value returns an expression's value as JSON.
+func (w *promptWindow) value(expression string) ([]byte, error) {
 	byValue := true
 	r, err := chromedp.Call(w.ctx, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, ContextID: w.world, ReturnByValue: &byValue})
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	if r.ExceptionDetails != nil {
-		return false, fmt.Errorf("its script failed: %s", r.ExceptionDetails.Text)
+		return nil, fmt.Errorf("its script failed: %s", r.ExceptionDetails.Text)
 	}
-	return string(r.Result.Value) == "true", nil
+	return r.Result.Value, nil
 }
 
 // Close takes the window away. It may be called more than once.

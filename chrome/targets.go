@@ -93,6 +93,9 @@ func (in *instance) adopt(t *tab, info *target.Info, owner ledger.SessionID, don
 	in.log.Debug("tab opened", "tab", t.id, "owner", owner)
 	if t.gated() {
 		in.attach(t, done)
+		if in.cfg.opened != nil {
+			in.cfg.opened()
+		}
 	}
 	parked := t.parked
 	t.parked = nil

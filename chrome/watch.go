@@ -1,6 +1,9 @@
 package chrome
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // stallWait bounds how long the loop may stand still before the browser is ended.
 const stallWait = 10 * time.Second
@@ -9,11 +12,12 @@ const stallWait = 10 * time.Second
 // every call would hang. The loop gets two halves of the wait, so that a process
 // that was itself stopped for a while (SIGSTOP) is not taken for one that stalls.
 func (in *instance) watch() {
+	wait := cmp.Or(in.cfg.StallWait, stallWait)
 	for {
 		alive := make(chan struct{})
 		in.mailbox.post(func() { close(alive) })
 		for half := 0; ; half++ {
-			timer := time.NewTimer(in.cfg.StallWait / 2)
+			timer := time.NewTimer(wait / 2)
 			select {
 			case <-in.gone:
 				timer.Stop()
@@ -24,7 +28,7 @@ func (in *instance) watch() {
 				break
 			}
 			if half == 1 {
-				in.log.Error("deciding on a browser event stalls; ending the browser", "after", in.cfg.StallWait)
+				in.log.Error("deciding on a browser event stalls; ending the browser", "after", wait)
 				in.lost() // first, so that no call waits for the end
 				in.cancel()
 				return
