@@ -65,9 +65,10 @@ func openHouses(c Config, log *slog.Logger) (h *houses, err error) {
 	if err != nil {
 		return nil, err
 	}
+	display := chrome.DisplayAnswers()
 	h.browser, err = chrome.New(chrome.Config{
 		Ledger: h.ledger, ProxyAddr: h.proxy.Addr(), Pin: authority.Pin(),
-		Path: c.Browser.Path, Profile: c.Browser.Profile, Headless: c.Browser.Headless || !chrome.HasDisplay(), Display: chrome.HasDisplay(),
+		Path: c.Browser.Path, Profile: c.Browser.Profile, Headless: c.Browser.Headless || !display, Display: display,
 		Width: c.Browser.width, Height: c.Browser.height, Args: c.Browser.Args,
 		PromptTimeout: c.Prompt.Timeout, NavigateTimeout: c.Navigate.Timeout,
 		PrivateAddrs: h.proxy.PrivateAddrs, PublicRanges: c.Proxy.ranges, Log: log,

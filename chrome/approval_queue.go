@@ -26,6 +26,7 @@ type approvalsConfig struct {
 	PrivateAddrs func(context.Context, gate.Host) ([]netip.Addr, error)
 	Timeout      time.Duration // from when it is shown; 0 means 5 minutes
 	Rotate       time.Duration // while others wait; 0 means 60 s
+	Cooldown     time.Duration // after three declines in a row; 0 means 30 s
 	Log          *slog.Logger
 }
 
@@ -34,13 +35,14 @@ type approvalsConfig struct {
 type approvals struct {
 	approvalsConfig
 
-	mu      sync.Mutex // guards below
-	queue   []*question
-	asking  *question // the one on the screen
-	shown   window    // that it is in; nil until it is there
-	running bool      // a goroutine works on the queue
-	closed  bool
-	wg      sync.WaitGroup
+	mu       sync.Mutex // guards below
+	declines map[ledger.SessionID]declines
+	queue    []*question
+	asking   *question // the one on the screen
+	shown    window    // that it is in; nil until it is there
+	running  bool      // a goroutine works on the queue
+	closed   bool
+	wg       sync.WaitGroup
 }
 
 // question is one request of a session, and all the calls that wait for it.
@@ -70,7 +72,10 @@ func newApprovals(c approvalsConfig) *approvals {
 	if c.Rotate == 0 {
 		c.Rotate = time.Minute
 	}
-	return &approvals{approvalsConfig: c}
+	if c.Cooldown == 0 {
+		c.Cooldown = 30 * time.Second
+	}
+	return &approvals{approvalsConfig: c, declines: map[ledger.SessionID]declines{}}
 }
 
 // Ask brings a list before the person and waits until it is in force.
@@ -108,6 +113,10 @@ func (a *approvals) enqueue(s ledger.SessionID, list gate.Allowlist, local []Loc
 	q.ctx, q.cancel = context.WithCancelCause(context.Background())
 	if a.closed {
 		q.settle(false, ErrGone)
+		return q
+	}
+	if err := a.tooSoon(s); err != nil {
+		q.settle(false, err)
 		return q
 	}
 	a.queue = append(a.queue, q)
@@ -152,6 +161,7 @@ func (a *approvals) work() {
 		if errors.Is(err, errRotate) && !a.closed && q.ctx.Err() == nil {
 			a.queue = append(a.queue, q)
 		} else {
+			a.answered(q.session, err)
 			q.settle(prompted, err)
 		}
 		a.mu.Unlock()
@@ -288,6 +298,9 @@ func (a *approvals) ask(ctx context.Context, w window, s ledger.SessionID, q Que
 	answer, err := w.Ask(ctx, q)
 	err = verdictOf(ctx, answer, err)
 	a.Ledger.Answered(s, err)
+	if err != nil && !errors.Is(err, errRotate) {
+		a.Log.Info("the person did not approve", "session", s, "why", err)
+	}
 	return err
 }
 
@@ -365,6 +378,9 @@ func (a *approvals) Pending(s ledger.SessionID) bool {
 // EndSession closes the session's window at once.
 func (a *approvals) EndSession(s ledger.SessionID) {
 	a.end(ErrSessionEnded, func(q *question) bool { return q.session == s })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.declines, s)
 }
 
 // Gone ends every question: the browser in which they were asked is no more.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
@@ -170,6 +169,9 @@ func (b *Browser) askable() error {
 		return nil
 	}
 	hint := "nobody can be asked without a display; start Sallyport in a desktop session (DISPLAY or WAYLAND_DISPLAY set)"
+	if HasDisplay() && !b.cfg.Display {
+		hint = "DISPLAY names a display that does not answer, so nobody can be asked; start Sallyport in a desktop session"
+	}
 	if b.cfg.Headless && b.cfg.Display {
 		hint = "nobody can be asked in a headless browser; remove browser.headless from the configuration"
 	}
@@ -249,11 +251,6 @@ func (b *Browser) EndSession(s ledger.SessionID) {
 	if in := b.running(); in != nil {
 		in.endSession(s)
 	}
-}
-
-// HasDisplay reports whether the environment names a display to show windows on.
-func HasDisplay() bool {
-	return os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
 }
 
 // Pid returns Chromium's process id; 0 while there is none.

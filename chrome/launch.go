@@ -2,8 +2,10 @@ package chrome
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
@@ -30,9 +32,21 @@ func launch(c *Config) (*instance, error) {
 	in := newInstance(c, p)
 	if err := in.start(path); err != nil {
 		in.stop(context.Background())
-		return nil, &StartError{err, "run: sallyport doctor"}
+		c.Log.Error("Chromium did not start", "error", err)
+		return nil, &StartError{brief(err), "run: sallyport doctor"}
 	}
 	return in, nil
+}
+
+// brief keeps the line of Chromium's many that says why: the first of its errors.
+func brief(err error) error {
+	lines := strings.Split(err.Error(), "\n")
+	for _, line := range lines[1:] {
+		if _, why, is := strings.Cut(line, ":ERROR:"); is {
+			return errors.New(lines[0] + " " + why)
+		}
+	}
+	return errors.New(strings.TrimSuffix(lines[0], ":") + ", and said nothing")
 }
 
 func (in *instance) start(path string) error {

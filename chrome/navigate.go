@@ -68,6 +68,7 @@ func (in *instance) beginAgent(r NavigateRequest) *agentCall {
 	}
 	if before := t.agent; before != nil {
 		before.finish(NavigateResult{}, &NetError{Code: "net::ERR_ABORTED", Detail: "another browser_navigate on this tab took its place"})
+		in.record(before, "net::ERR_ABORTED")
 	}
 	a := &agentCall{
 		tab:    t,
@@ -240,7 +241,9 @@ func (a *agentCall) finish(r NavigateResult, err error) {
 // abandon stops a call's load: its client cancelled it, or its time is up.
 func (in *instance) abandon(ctx context.Context, a *agentCall) (NavigateResult, error) {
 	err := context.Cause(ctx)
+	code := "net::ERR_ABORTED"
 	if errors.Is(err, errNavigateTimeout) {
+		code = "net::ERR_TIMED_OUT"
 		err = &NetError{Code: "net::ERR_TIMED_OUT", URL: gate.Redact(a.target.URL()),
 			Detail: fmt.Sprintf("%s: no answer within %s (net::ERR_TIMED_OUT); the tab can be used again", gate.Redact(a.target.URL()), in.cfg.NavigateTimeout)}
 	}
@@ -251,12 +254,18 @@ func (in *instance) abandon(ctx context.Context, a *agentCall) (NavigateResult, 
 	}); gone != nil {
 		return NavigateResult{}, gone
 	}
+	in.record(a, code)
 	if current {
 		in.stopLoading(a.tab) // before the answer, so that it can't stop the next load
 		in.unhang(a.tab)
 	}
 	got := <-a.done
 	return got.NavigateResult, got.err
+}
+
+// record has the ledger conclude a navigation that nobody waits for any more.
+func (in *instance) record(a *agentCall, code string) {
+	in.async(func(ctx context.Context) { in.ledger.Settle(ctx, a.nav, ledger.Ending{Error: code}) })
 }
 
 // hungAfter is how long a page may take to say that it is there.

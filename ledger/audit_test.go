@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,6 +94,36 @@ func TestTheAuditLogTellsASessionFromBeginningToEnd(t *testing.T) {
 	assert.EqualValues(t, 0o600, info.Mode().Perm())
 }
 
+// TestWhatNobodyWaitedForIsInTheLog is of calls that timed out or were cancelled,
+// and of pages that were on their way when the session ended.
+func TestWhatNobodyWaitedForIsInTheLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	audit := openAudit(t, ledger.AuditConfig{Path: path})
+	l := ledger.New(ledger.Config{Audit: audit})
+	s := l.BeginSession("client", nil)
+	tab := l.AddTab(s, "T")
+	begin := func(url string) ledger.NavigationID {
+		nav := l.Open(tab, gate.Agent)
+		l.Witness(l.AddHop(nav, target(t, url)), ledger.Fetch, ledger.Evidence{Allowed: true, Rule: gate.RulePattern})
+		return nav
+	}
+	late := begin("https://good.test/late")
+	begin("https://good.test/under-way")
+	l.Open(tab, gate.Agent) // it asked for nothing
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	l.Settle(ended, late, ledger.Ending{Error: "net::ERR_TIMED_OUT"})
+	l.EndSession(s)
+	audit.Close()
+	found := map[string]string{}
+	for _, r := range records(t, path) {
+		if r.Event == ledger.EventNavigation {
+			found[r.URL] = r.Error
+		}
+	}
+	assert.Equal(t, map[string]string{"https://good.test/late": "net::ERR_TIMED_OUT", "https://good.test/under-way": "unfinished"}, found)
+}
+
 func TestQueriesAreKeptOnlyWhenAskedFor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	audit := openAudit(t, ledger.AuditConfig{Path: path, Full: true})
@@ -119,7 +150,7 @@ func TestAChangedLogIsTold(t *testing.T) {
 		raw  []byte
 		says string
 	}{
-		"a flipped byte":     {bytes.Replace(whole, []byte("client"), []byte("cliemt"), 1), "line 3: record 2 was changed"},
+		"a flipped byte":     {bytes.Replace(whole, []byte(`"session"`), []byte(`"sessiom"`), 1), "line 3: record 2 was changed"},
 		"a removed line":     {bytes.Join(append(append([][]byte{}, lines[:2]...), lines[3:]...), nil), "line 3: record 4 comes after record 2"},
 		"lines in new order": {bytes.Join([][]byte{lines[0], lines[2], lines[1]}, nil), "line 2: record 3 comes after record 1"},
 		"a line cut short":   {whole[:len(whole)-9], "the line does not end"},

@@ -48,6 +48,7 @@ type navigation struct {
 	initiator gate.Initiator
 	opened    time.Time
 	hops      []*hop
+	recorded  bool // in the audit log
 }
 
 type hop struct {
@@ -161,6 +162,7 @@ func (l *Ledger) tend() {
 }
 
 func (l *Ledger) forget(id NavigationID, n *navigation) {
+	l.recordUnfinished(n)
 	for _, h := range n.hops {
 		delete(l.hops, h.id)
 	}

@@ -24,7 +24,8 @@ type Record struct {
 	Hops       []HopRecord    `json:"hops,omitempty"`
 	Verdict    Verdict        `json:"verdict,omitempty"`
 	Rule       gate.Rule      `json:"rule,omitempty"`
-	Error      string         `json:"error,omitempty"` // "net::ERR_...", or why a question ended
+	Answer     string         `json:"answer,omitempty"` // "allowed" or "not allowed"
+	Error      string         `json:"error,omitempty"`  // "net::ERR_...", "unfinished", or why a question ended
 	Domains    []string       `json:"domains,omitempty"`
 	Private    []gate.Host    `json:"private,omitempty"` // hosts approved as private
 	TTL        string         `json:"ttl,omitempty"`     // of a lease
@@ -40,9 +41,10 @@ const (
 	EventStarted      = "started"       // the log was opened
 	EventEnded        = "ended"         // the log was closed in good order
 	EventSession      = "session"       // a session began
+	EventNamed        = "named"         // its client said what it is called
 	EventSessionEnded = "session_ended" // and ended
 	EventAsked        = "asked"         // the approval window was shown
-	EventAnswered     = "answered"      // and answered: Error is empty for an approval
+	EventAnswered     = "answered"      // and answered, or ended otherwise
 	EventTab          = "tab"           // a session got a tab
 	EventTabGone      = "tab_gone"      // a session's tab closed, or became the person's
 	EventLease        = "lease"         // a lease was taken
@@ -72,9 +74,10 @@ type EvidenceRecord struct {
 
 // record writes a navigation's verdict. The lock must be held.
 func (l *Ledger) record(n *navigation, o Outcome) {
-	if l.audit == nil || n == nil {
+	if l.audit == nil || n == nil || n.recorded {
 		return
 	}
+	n.recorded = true
 	r := Record{
 		Event: EventNavigation, Session: n.session, Tab: n.tab, Navigation: n.id, Initiator: n.initiator,
 		URL: l.audit.show(o.At.URL()), Verdict: o.Verdict, Rule: o.Rule, Error: o.Error,
@@ -85,6 +88,14 @@ func (l *Ledger) record(n *navigation, o Outcome) {
 	l.audit.put(r)
 }
 
+// recordUnfinished records a navigation that nobody waits for any more, and that
+// went out or was refused. The lock must be held.
+func (l *Ledger) recordUnfinished(n *navigation) {
+	if len(n.hops) > 0 {
+		l.record(n, Outcome{Verdict: Failed, At: n.hops[len(n.hops)-1].target, Error: "unfinished"})
+	}
+}
+
 // Asked records that the person was shown a question about domains, or about
 // hosts that turned out to be private.
 func (l *Ledger) Asked(id SessionID, domains []string, private []gate.Host) {
@@ -93,9 +104,9 @@ func (l *Ledger) Asked(id SessionID, domains []string, private []gate.Host) {
 
 // Answered records what came of it: nil is an approval.
 func (l *Ledger) Answered(id SessionID, err error) {
-	r := Record{Event: EventAnswered, Session: id}
+	r := Record{Event: EventAnswered, Session: id, Answer: "allowed"}
 	if err != nil {
-		r.Error = err.Error()
+		r.Answer, r.Error = "not allowed", err.Error()
 	}
 	l.audit.put(r)
 }

@@ -20,7 +20,7 @@ func (l *Ledger) BeginSession(client string, notify func(Denial)) SessionID {
 	defer l.mu.Unlock()
 	id := SessionID("session_" + randomName(8))
 	l.sessions[id] = &session{client: client, local: map[gate.Host]bool{}, notify: notify}
-	l.audit.put(Record{Event: EventSession, Session: id, Client: client})
+	l.audit.put(Record{Event: EventSession, Session: id})
 	return id
 }
 
@@ -30,6 +30,7 @@ func (l *Ledger) NameClient(id SessionID, client string) {
 	defer l.mu.Unlock()
 	if s := l.sessions[id]; s != nil {
 		s.client = client
+		l.audit.put(Record{Event: EventNamed, Session: id, Client: client})
 	}
 }
 
@@ -48,6 +49,11 @@ func (l *Ledger) Client(id SessionID) string {
 func (l *Ledger) EndSession(id SessionID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for _, n := range l.navigations {
+		if n.session == id {
+			l.recordUnfinished(n)
+		}
+	}
 	if l.sessions[id] != nil {
 		l.audit.put(Record{Event: EventSessionEnded, Session: id})
 	}

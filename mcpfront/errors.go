@@ -50,6 +50,7 @@ func details(err error) (d mcp.JSONRPCErrorDetails, known bool) {
 		disagree    *chrome.DisagreeError
 		unavailable *chrome.UnavailableError
 		start       *chrome.StartError
+		cooldown    *chrome.CooldownError
 	)
 	switch {
 	case errors.As(err, &argument), errors.As(err, &malformed), errors.As(err, &pattern), errors.As(err, &list):
@@ -70,6 +71,11 @@ func details(err error) (d mcp.JSONRPCErrorDetails, known bool) {
 		return make(mcp.INTERNAL_ERROR, "gates_disagree", map[string]any{"url": disagree.URL, "proxy": disagree.Proxy, "fetch": disagree.Fetch}), true
 	case errors.As(err, &unavailable):
 		return make(mcp.INTERNAL_ERROR, "approval_unavailable", map[string]any{"hint": unavailable.Hint}), true
+	case errors.As(err, &cooldown):
+		return make(mcp.INTERNAL_ERROR, "prompt_cooldown", map[string]any{
+			"retry_after_ms": cooldown.RetryAfter.Milliseconds() + 1,
+			"hint":           "the person has declined several times; do without, or ask again later for less",
+		}), true
 	case errors.As(err, &start):
 		return make(mcp.INTERNAL_ERROR, start.Error()+"; "+start.Hint, map[string]any{"hint": start.Hint}), true
 	}

@@ -53,6 +53,7 @@ func (c *connection) navigate(ctx context.Context, request mcp.CallToolRequest) 
 		return nil, err
 	}
 	if err := c.checkLocal(ctx, request, target); err != nil {
+		c.noteLocal(tab, target, err)
 		return nil, err
 	}
 	c.use(tab)
@@ -70,6 +71,19 @@ func (c *connection) navigate(ctx context.Context, request mcp.CallToolRequest) 
 		result.HTTPStatus = &got.Status
 	}
 	return result, nil
+}
+
+// noteLocal records a refusal that came before there was a navigation.
+func (c *connection) noteLocal(tab ledger.TabID, target gate.Target, err error) {
+	var refused *chrome.NetError
+	if !errors.As(err, &refused) {
+		return
+	}
+	rule := ledger.RuleAddress
+	if refused.Code == "net::ERR_DISALLOWED_URL_SCHEME" {
+		rule = gate.RulePlainHTTP
+	}
+	c.Ledger.NoteDenial(ledger.Denial{Tab: tab, URL: target.URL(), Host: target.Host(), Initiator: gate.Agent, Rule: rule, At: time.Now()})
 }
 
 // checkLocal may ask the person, too.
