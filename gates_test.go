@@ -271,6 +271,15 @@ func TestNetworkFailuresAreToldUnderTheirRealName(t *testing.T) {
 	}
 }
 
+func TestAPageThatCameAndIsNotReadyIsNotToldAsNoAnswer(t *testing.T) {
+	g := newGates(t, func(_ *proxy.Config, c *chrome.Config) { c.NavigateTimeout = 3 * time.Second }, "good.test")
+	_, err := g.navigate(t, "https://good.test/-/trickle")
+	assert.ErrorContains(t, err, "the page came")
+	var failed *chrome.NetError
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, "net::ERR_TIMED_OUT", failed.Code)
+}
+
 func TestAKilledChromiumEndsTheCallAndTheApprovals(t *testing.T) {
 	g := newGates(t, nil, "good.test")
 	result := make(chan error, 1)

@@ -55,6 +55,7 @@ func TestPlainHTTPIsFineToWhatIsNotPublicOnly(t *testing.T) {
 	assert.Zero(t, g.web.Connections("good.test"))
 	err := g.visit(t, g.web.URL("good.test", fixtures.Query("/-/status/302", "to", "http://good2.test/")))
 	assert.Equal(t, "net::ERR_DISALLOWED_URL_SCHEME", netCode(t, err), "as a redirect hop too")
+	assert.ErrorContains(t, err, "use https://")
 	for _, hit := range g.web.Hits("good2.test") {
 		assert.True(t, hit.TLS, "nothing was sent in the clear")
 	}

@@ -161,6 +161,8 @@ func failureSentence(code string, download bool) string {
 		return "this is a download, and downloads are not available to agents; the tab stays where it was"
 	case code == "net::ERR_ABORTED":
 		return "the server answered without a document (204, or a download), or the load was stopped; the tab stays where it was"
+	case code == "net::ERR_DISALLOWED_URL_SCHEME":
+		return "plain HTTP to a public origin is refused; use https://"
 	case code == "net::ERR_TOO_MANY_REDIRECTS":
 		return "the server redirects in circles"
 	}
@@ -244,8 +246,7 @@ func (in *instance) abandon(ctx context.Context, a *agentCall) (NavigateResult, 
 	code := "net::ERR_ABORTED"
 	if errors.Is(err, errNavigateTimeout) {
 		code = "net::ERR_TIMED_OUT"
-		err = &NetError{Code: "net::ERR_TIMED_OUT", URL: gate.Redact(a.target.URL()),
-			Detail: fmt.Sprintf("%s: no answer within %s (net::ERR_TIMED_OUT); the tab can be used again", gate.Redact(a.target.URL()), in.cfg.NavigateTimeout)}
+		err = in.timedOut(a)
 	}
 	current := false
 	if gone := in.do(func() {
@@ -261,6 +262,17 @@ func (in *instance) abandon(ctx context.Context, a *agentCall) (NavigateResult, 
 	}
 	got := <-a.done
 	return got.NavigateResult, got.err
+}
+
+// timedOut says how far a call came: a page may be there, and only not be ready.
+func (in *instance) timedOut(a *agentCall) error {
+	url, what := gate.Redact(a.target.URL()), "no answer within %s (net::ERR_TIMED_OUT); the tab can be used again"
+	_ = in.do(func() {
+		if a.result != nil {
+			what = "the page came, but was not ready within %s (net::ERR_TIMED_OUT); it is in the tab as far as it came, or call again with wait_for_load false"
+		}
+	})
+	return &NetError{Code: "net::ERR_TIMED_OUT", URL: url, Detail: url + ": " + fmt.Sprintf(what, in.cfg.NavigateTimeout)}
 }
 
 // record has the ledger conclude a navigation that nobody waits for any more.
