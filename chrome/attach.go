@@ -26,6 +26,9 @@ func (in *instance) attach(t *tab, done func(error)) {
 	in.async(func(context.Context) {
 		err := chromedp.Do(ctx)
 		if err == nil {
+			err = watchFields(ctx)
+		}
+		if err == nil {
 			err = in.lookAtOnce(t)
 		}
 		if err != nil {

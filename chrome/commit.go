@@ -24,6 +24,7 @@ func (in *instance) committed(t *tab, f *cdp.Frame) {
 	case t.facts[loader] != nil && t.facts[loader].gesture, personsScheme(f.URL):
 		d.initiator = gate.User
 	}
+	d.agreed = d.initiator == gate.User
 	before := t.shown
 	t.shown = d
 	t.agentSince = false
@@ -117,6 +118,9 @@ func (in *instance) settled(t *tab, d document, o ledger.Outcome, status int) {
 	if o.Verdict == ledger.Disagreed && d.initiator != gate.User && t.gated() {
 		in.purge(t, d, o)
 		return
+	}
+	if o.Verdict == ledger.Allowed && t.shown.loader == d.loader {
+		t.shown.agreed = true
 	}
 	if a := t.agent; a != nil && a.loader == d.loader {
 		a.settled(d, o, status)

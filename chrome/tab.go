@@ -39,6 +39,7 @@ type tab struct {
 	history   []*historyRecord         // the history as of the last commit
 	closing   bool                     // being closed by us
 	destroyed chan struct{}            // closed when the tab is gone
+	refs      refs                     // of the document that was last read
 	touched   bool                     // an agent or a page has loaded something here
 	// agentSince is true once an agent has navigated the tab after the document
 	// that it shows was put there.
@@ -70,6 +71,7 @@ type document struct {
 	initiator gate.Initiator
 	status    int
 	at        time.Time
+	agreed    bool // the gates agree that it may be here, or a person put it here
 }
 
 type historyRecord struct {
