@@ -3,6 +3,7 @@ package mcpfront
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 )
@@ -72,4 +73,35 @@ func (a arguments) truth(name string, otherwise bool) (bool, error) {
 		return false, &argumentError{name + ": must be true or false"}
 	}
 	return truth, nil
+}
+
+// number reads a whole number between two bounds.
+func (a arguments) number(name string, otherwise, least, most int) (int, error) {
+	value, given := a[name]
+	if !given {
+		return otherwise, nil
+	}
+	number, ok := value.(float64)
+	if !ok || number != math.Trunc(number) || number < float64(least) || number > float64(most) {
+		return 0, &argumentError{fmt.Sprintf("%s: must be a whole number from %d to %d", name, least, most)}
+	}
+	return int(number), nil
+}
+
+// textOr is a text that may be missing.
+func (a arguments) textOr(name, otherwise string) (string, error) {
+	if _, given := a[name]; !given {
+		return otherwise, nil
+	}
+	return a.text(name)
+}
+
+// choice is one of a few texts; the first is what a missing one means.
+func (a arguments) choice(name string, among ...string) (string, error) {
+	text, err := a.textOr(name, among[0])
+	if err == nil && !slices.Contains(among, text) {
+		named := slices.DeleteFunc(slices.Clone(among), func(s string) bool { return s == "" })
+		return "", &argumentError{fmt.Sprintf("%s: must be one of %s", name, strings.Join(named, ", "))}
+	}
+	return text, err
 }

@@ -35,6 +35,12 @@ type approvalError struct {
 
 func (e *approvalError) Error() string { return "domain_approval_required" }
 
+// unreadableError is a tab whose live document the list does not cover.
+type unreadableError struct {
+	*chrome.UnreadableError
+	list gate.Allowlist
+}
+
 // details is the one table from an error to what the client is told. known is
 // false for an error that nobody foresaw: the client learns no more of it.
 func details(err error) (d mcp.JSONRPCErrorDetails, known bool) {
@@ -42,6 +48,7 @@ func details(err error) (d mcp.JSONRPCErrorDetails, known bool) {
 	var (
 		argument    *argumentError
 		approval    *approvalError
+		unreadable  *unreadableError
 		malformed   *gate.MalformedError
 		pattern     *gate.PatternError
 		list        *gate.ListError
@@ -57,6 +64,10 @@ func details(err error) (d mcp.JSONRPCErrorDetails, known bool) {
 		return make(mcp.INVALID_PARAMS, err.Error(), nil), true
 	case errors.Is(err, chrome.ErrUnknownTab):
 		return make(mcp.INVALID_PARAMS, "unknown tab_id; get one from browser_tab_list", nil), true
+	case errors.Is(err, chrome.ErrUnknownRef):
+		return make(mcp.INVALID_PARAMS, "ref: "+chrome.ErrUnknownRef.Error(), nil), true
+	case errors.As(err, &unreadable):
+		return make(codeApprovalRequired, "domain_approval_required", unreadable.data()), true
 	case errors.As(err, &approval):
 		return make(codeApprovalRequired, approval.Error(), approval.data()), true
 	case errors.As(err, &lease):
@@ -103,8 +114,8 @@ func named(err error) (mcp.JSONRPCErrorDetails, bool) {
 	return make(mcp.INTERNAL_ERROR, "internal error", nil), false
 }
 
-func (e *approvalError) data() map[string]any {
-	host := e.blocked.Host()
+// covering says what would cover a host.
+func covering(host gate.Host) string {
 	hint := seedHint + " "
 	for i, pattern := range gate.Suggest(host) {
 		if i > 0 {
@@ -112,7 +123,31 @@ func (e *approvalError) data() map[string]any {
 		}
 		hint += `"` + pattern + `"`
 	}
-	hint += " would cover " + string(host) + ". Without the person's approval, leave it; don't look for detours."
+	return hint + " would cover " + string(host) + ". Without the person's approval, leave it; don't look for detours."
+}
+
+func (e *unreadableError) data() map[string]any {
+	host := e.At.Host()
+	hint := e.Why
+	if host != "" {
+		hint = covering(host) + " " + hint
+	}
+	data := map[string]any{
+		"requested_url":      e.URL,
+		"registrable_domain": host.RegistrableDomain(),
+		"hint":               hint,
+		"host":               host,
+		"allowed_domains":    e.list.Strings(),
+	}
+	if e.URL == "" {
+		data["requested_url"] = nil
+	}
+	return data
+}
+
+func (e *approvalError) data() map[string]any {
+	host := e.blocked.Host()
+	hint := covering(host)
 	data := map[string]any{
 		"requested_url":      e.requested,
 		"registrable_domain": host.RegistrableDomain(),

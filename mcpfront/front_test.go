@@ -25,16 +25,17 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // fakeBrowser stands in for Chromium and the person: what it answers is set by
 // each test.
 type fakeBrowser struct {
-	ledger   *ledger.Ledger
-	ask      func(context.Context, ledger.SessionID, gate.Allowlist) (bool, error)
-	navigate func(context.Context, chrome.NavigateRequest) (chrome.NavigateResult, error)
-	local    func(context.Context) error
-	ensure   func() error
-	pending  atomic.Bool
-	ended    sync.Map
-	endedAsk chan struct{}
-	once     sync.Once
-	endings  atomic.Int32 // of questions
+	mcpfront.Reader // none: a test that reads has a browser of its own
+	ledger          *ledger.Ledger
+	ask             func(context.Context, ledger.SessionID, gate.Allowlist) (bool, error)
+	navigate        func(context.Context, chrome.NavigateRequest) (chrome.NavigateResult, error)
+	local           func(context.Context) error
+	ensure          func() error
+	pending         atomic.Bool
+	ended           sync.Map
+	endedAsk        chan struct{}
+	once            sync.Once
+	endings         atomic.Int32 // of questions
 }
 
 func (f *fakeBrowser) Ask(ctx context.Context, s ledger.SessionID, list gate.Allowlist) (bool, error) {
