@@ -29,6 +29,7 @@ func (in *instance) attach(t *tab, done func(error)) {
 			err = watchFields(ctx)
 		}
 		if err == nil {
+			in.watchDownloads(t)
 			err = in.lookAtOnce(t)
 		}
 		if err != nil {

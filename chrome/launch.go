@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/target"
@@ -84,10 +83,6 @@ func (in *instance) arm() error {
 	discover := target.SetDiscoverTargetsParams{Discover: true}
 	if _, err := chromedp.CallBrowser(in.ctx, target.SetDiscoverTargets, discover); err != nil {
 		return fmt.Errorf("discovering tabs: %w", err)
-	}
-	downloads := browser.SetDownloadBehaviorParams{Behavior: browser.SetDownloadBehaviorBehaviorDefault, EventsEnabled: &on}
-	if _, err := chromedp.CallBrowser(in.ctx, browser.SetDownloadBehavior, downloads); err != nil {
-		return fmt.Errorf("watching downloads: %w", err)
 	}
 	in.ledger.Arm(true)
 	return nil

@@ -5,11 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/target"
-	"github.com/chromedp/chromedp"
 
 	"sallyport/gate"
 	"sallyport/ledger"
@@ -31,8 +29,6 @@ func (in *instance) heard(event any) {
 		in.mailbox.post(func() { in.destroyed(e.TargetID) })
 	case *target.EventTargetCrashed:
 		in.mailbox.post(func() { in.crashed(e.TargetID) })
-	case *browser.EventDownloadWillBegin:
-		in.mailbox.post(func() { in.downloading(e) })
 	}
 }
 
@@ -177,22 +173,6 @@ func (in *instance) crashed(id target.ID) {
 		return
 	}
 	t.agent.finish(NavigateResult{}, &NetError{Code: "net::ERR_FAILED", Detail: "the tab's renderer crashed; navigate again, or open another tab", URL: gate.Redact(t.agent.target.URL())})
-}
-
-// downloading ends a download that an agent or a page started in a session's
-// tab. What a person started goes on.
-func (in *instance) downloading(e *browser.EventDownloadWillBegin) {
-	t := in.tabs[target.ID(e.FrameID)]
-	if t == nil || !t.gated() || in.personLoads(t, e.URL) {
-		return
-	}
-	in.log.Info("download in a session's tab denied", "tab", t.id, "url", gate.Redact(e.URL))
-	in.async(func(ctx context.Context) {
-		_, err := chromedp.CallBrowser(ctx, browser.CancelDownload, browser.CancelDownloadParams{GUID: e.GUID})
-		if err != nil {
-			in.log.Warn("cancelling a download", "error", err)
-		}
-	})
 }
 
 // allowPrompt says that a browser context is an approval window's: its one page
