@@ -92,11 +92,10 @@ func (w *walk) gainsNothing(t *testing.T, before int) {
 	assert.Equal(t, before, w.Allowlist(w.session).Len())
 	_, covered := w.Allowlist(w.session).Covers("evil.test")
 	assert.False(t, covered)
-	hits := len(w.web.Hits("evil.test"))
-	_, err := w.navigate(t, "https://evil.test/")
+	_, err := w.navigate(t, "https://evil.test/?refused")
 	var denied *chrome.DeniedError
 	require.ErrorAs(t, err, &denied)
-	assert.Len(t, w.web.Hits("evil.test"), hits)
+	assert.Zero(t, w.heard("https://evil.test/?refused", "GET"))
 }
 
 // inBothKindsOfTabs browses in a tab of the agent's and in the person's own.
@@ -181,11 +180,23 @@ func TestAPersonBrowsesAsEver(t *testing.T) {
 			w.somewhere(t, "view-source:"+url("source"))
 			w.keys(t, "ctrl+w")
 		})
+		t.Run("a button whose script navigates", func(t *testing.T) {
+			w.begin(t, url("button"))
+			w.clicks(t, "btn")
+			w.reached(t, url("button"), "GET", 1)
+			w.somewhere(t, url("button"))
+		})
 		t.Run("Ctrl and a click", func(t *testing.T) {
 			w.begin(t, url("ctrl"))
 			press(t, w.person, "go", func(x, y int) error { return w.person.CtrlClick(t.Context(), x, y) })
 			w.reached(t, url("ctrl"), "GET", 1)
 			w.somewhere(t, url("ctrl"))
+		})
+		t.Run("a middle click", func(t *testing.T) {
+			w.begin(t, url("middle"))
+			press(t, w.person, "go", func(x, y int) error { return w.person.MiddleClick(t.Context(), x, y) })
+			w.reached(t, url("middle"), "GET", 1)
+			w.somewhere(t, url("middle"))
 		})
 	})
 }
