@@ -5,6 +5,8 @@ import (
 	"image/color"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -140,6 +142,17 @@ func TestAPersonReachesWhatTheyLike(t *testing.T) {
 			w.begin(t, url("tools"))
 			w.clicks(t, "go")
 			w.somewhere(t, url("tools"))
+		})
+		t.Run("a file, and it again", func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "file.html")
+			script := `<script>document.title = '` + w.kind() + ` ' + performance.getEntriesByType('navigation')[0].type</script>`
+			require.NoError(t, os.WriteFile(file, []byte(script), 0o600))
+			w.types(t, "file://"+file)
+			_, err := w.person.WaitWindow(t.Context(), w.kind()+" navigate")
+			require.NoError(t, err)
+			w.keys(t, "F5")
+			_, err = w.person.WaitWindow(t.Context(), w.kind()+" reload")
+			require.NoError(t, err)
 		})
 		last = w
 	})

@@ -78,6 +78,9 @@ func (in *instance) judge(t *tab, p *pause) {
 	case t.undecided:
 		t.parked = append(t.parked, p)
 		return
+	case strings.HasPrefix(p.event.Request.URL, "file:"):
+		in.openFile(t, p)
+		return
 	}
 	nav := t.navs[p.loader]
 	if nav == nil {
