@@ -48,6 +48,9 @@
 
   const on = (target, type, f) => target.addEventListener(type, (e) => { if (e.isTrusted) f(e); }, {capture: true, signal: life.signal});
 
+  // A window above this one may go just before a click on it: then the pointer comes
+  // in here. A finger or a pen may come in with each press, and would never be quiet.
+  on(window, 'pointerover', (e) => { if (e.pointerType === 'mouse' && !e.relatedTarget) restart(); });
   on(window, 'pointerdown', () => { pressWasQuiet = quiet(); restart(); });
   on(window, 'keydown', (e) => {
     const wasQuiet = quiet() && !e.repeat;

@@ -42,7 +42,7 @@ func newDesk(t *testing.T) *desk {
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
 	l := ledger.New(ledger.Config{})
-	c := &Config{Ledger: l, ProxyAddr: "127.0.0.1:9", Pin: "none", Width: 900, Height: 700, Log: log, Witness: l.Witness}
+	c := &Config{Ledger: l, ProxyAddr: "127.0.0.1:9", Pin: "none", Width: 900, Height: 700, Log: log, Witness: l.Witness, Decide: gate.Decide, StallWait: 10 * time.Second}
 	d := &desk{t: t, person: display.Person()}
 	c.opened = func() {
 		if w := d.window.Load(); w != nil {
@@ -96,8 +96,17 @@ func (s *shown) eval(expression string) string {
 	return strings.Trim(string(r.Result.Value), `"`)
 }
 
-// ready waits until the window says that it can be answered.
+// ready waits, with the pointer in the window, until it says that it can be
+// answered.
 func (s *shown) ready() {
+	s.t.Helper()
+	require.NoError(s.t, s.person.Move(s.t.Context(), s.screen.X+s.screen.Width/2, s.screen.Y+s.screen.Height/2))
+	s.until(`String(document.documentElement.matches(':hover'))`, "true")
+	s.quiet()
+}
+
+// quiet waits for the same, wherever the pointer is.
+func (s *shown) quiet() {
 	s.t.Helper()
 	s.until(`document.documentElement.dataset.ready`, "true")
 }
@@ -131,16 +140,22 @@ func (s *shown) expect(want Answer) {
 // click presses a button with the mouse.
 func (s *shown) click(id string) {
 	s.t.Helper()
-	at := func(axis, size string) int {
+	x, y := s.spot(id)
+	require.NoError(s.t, s.person.Click(s.t.Context(), x, y))
+}
+
+// spot is where a button is on the screen.
+func (s *shown) spot(id string) (x, y int) {
+	s.t.Helper()
+	at := func(axis string) int {
 		var n int
 		for _, r := range s.eval(`String(Math.round(` + axis + `))`) {
 			n = n*10 + int(r-'0')
 		}
 		return n
 	}
-	x := at(`screenX + (outerWidth-innerWidth)/2 + (document.getElementById('`+id+`').getBoundingClientRect().left+20)`, "")
-	y := at(`screenY + (outerHeight-innerHeight) + document.getElementById('`+id+`').getBoundingClientRect().top+12`, "")
-	require.NoError(s.t, s.person.Click(s.t.Context(), x, y))
+	return at(`screenX + (outerWidth-innerWidth)/2 + (document.getElementById('` + id + `').getBoundingClientRect().left+20)`),
+		at(`screenY + (outerHeight-innerHeight) + document.getElementById('` + id + `').getBoundingClientRect().top+12`)
 }
 
 func (s *shown) keys(keys ...string) {
