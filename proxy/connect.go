@@ -10,6 +10,7 @@ import (
 
 	"sallyport/certs"
 	"sallyport/gate"
+	"sallyport/ledger"
 )
 
 // tunnel is what a CONNECT named, and what its handshake then said.
@@ -26,6 +27,10 @@ type exchange struct {
 	target gate.Target
 	method string
 	wrong  string // why it is answered 421; "" when it is not
+
+	// Of a document, once its ticket is redeemed.
+	ticket   ledger.Ticket
+	redeemed ledger.Redemption
 }
 
 // connect intercepts every tunnel. What names no host is rejected.
@@ -64,12 +69,15 @@ func (t *tunnel) config(a *certs.Authority) *tls.Config {
 func (p *Proxy) receive(r *http.Request, ctx *goproxy.ProxyCtx) (*http.Request, *http.Response) {
 	x := &exchange{method: r.Method}
 	x.tunnel, _ = ctx.UserData.(*tunnel)
-	x.target, x.wrong = wireTarget(r, x.tunnel)
 	ctx.UserData = x
 	ctx.RoundTripper = goproxy.RoundTripperFunc(func(r *http.Request, _ *goproxy.ProxyCtx) (*http.Response, error) {
-		return p.answer(r, x), nil // never an error: goproxy would just hang up
+		// Never an error: goproxy would just hang up.
+		return p.guard(r, x, func() *http.Response { return p.answer(r, x) }), nil
 	})
-	return r, nil
+	return r, p.guard(r, x, func() *http.Response {
+		x.target, x.wrong = wireTarget(r, x.tunnel)
+		return nil
+	})
 }
 
 // wireTarget reads where a request goes off the wire, and says what is wrong

@@ -59,7 +59,8 @@ func (p *Proxy) answer(r *http.Request, x *exchange) *http.Response {
 		return p.page(r, page{Status: http.StatusForbidden, Title: "Not opened", URL: x.target.URL(),
 			Text: "This document came to Sallyport's proxy without passing the browser's own gate first, so it was not loaded. Load the page again."})
 	}
-	return p.document(r, x, ticket, redeemed)
+	x.ticket, x.redeemed = ticket, redeemed
+	return p.document(r, x)
 }
 
 // pass lets what is no document go: an image, a script, a socket.
@@ -73,7 +74,8 @@ func (p *Proxy) pass(r *http.Request, x *exchange) *http.Response {
 
 // document judges a document that has a ticket, and writes what it decided
 // before any byte of an answer can reach Chromium.
-func (p *Proxy) document(r *http.Request, x *exchange, ticket ledger.Ticket, redeemed ledger.Redemption) *http.Response {
+func (p *Proxy) document(r *http.Request, x *exchange) *http.Response {
+	ticket, redeemed := x.ticket, x.redeemed
 	restore(r.Header, redeemed.CacheControl)
 	if redeemed.Kind == ledger.Frame {
 		response := p.pass(r, x)
@@ -99,7 +101,7 @@ func (p *Proxy) document(r *http.Request, x *exchange, ticket ledger.Ticket, red
 		f = &failure{code: "net::ERR_ABORTED", detail: "this is a download, and downloads are not available to agents", status: http.StatusNoContent}
 	}
 	if f != nil {
-		response = p.failed(r, x, redeemed, f, &evidence)
+		response = p.failed(r, x, f, &evidence)
 	}
 	evidence.Status = response.StatusCode
 	p.ledger.Witness(redeemed.Hop, ledger.Proxy, evidence)
@@ -110,13 +112,13 @@ func (p *Proxy) document(r *http.Request, x *exchange, ticket ledger.Ticket, red
 // failed turns a failure into evidence and an answer. For an agent it is 204 No
 // Content: Chromium then keeps the page that is there, and the tool's own answer
 // carries the cause. So it is for a page whose navigation was refused.
-func (p *Proxy) failed(r *http.Request, x *exchange, redeemed ledger.Redemption, f *failure, evidence *ledger.Evidence) *http.Response {
+func (p *Proxy) failed(r *http.Request, x *exchange, f *failure, evidence *ledger.Evidence) *http.Response {
 	evidence.Failure, evidence.Detail = f.code, f.detail
 	if f.refused {
 		evidence.Allowed, evidence.Rule = false, ledger.RuleAddress
 	}
-	gated := redeemed.Gated && redeemed.Initiator != gate.User
-	if gated && (redeemed.Initiator == gate.Agent || f.refused || f.status == http.StatusNoContent) {
+	gated := x.redeemed.Gated && x.redeemed.Initiator != gate.User
+	if gated && (x.redeemed.Initiator == gate.Agent || f.refused || f.status == http.StatusNoContent) {
 		return noContent(r)
 	}
 	return p.failurePage(r, x.target, f)
