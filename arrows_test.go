@@ -187,7 +187,7 @@ func TestGoproxysBundledAuthorityIsNeverUsed(t *testing.T) {
 // TestOnlyTestsAnswerForThePerson holds that no build of the product can approve,
 // or blind or open a gate, by itself: the seams are set in test files alone.
 func TestOnlyTestsAnswerForThePerson(t *testing.T) {
-	seams := []string{"Person", "Witness", "Decide"}
+	seams := []string{"Person", "Witness", "Decide", "Hear"}
 	for _, s := range sources(t) {
 		if s.test() {
 			continue

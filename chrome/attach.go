@@ -20,7 +20,7 @@ func (in *instance) attach(t *tab, done func(error)) {
 	ctx, cancel := chromedp.NewContext(in.ctx,
 		chromedp.WithTargetID(t.target),
 		chromedp.WithDetachOnCancel(), // leaving a tab must not close it
-		chromedp.WithListener(func(event any) { in.heardIn(t, event) }),
+		chromedp.WithListener(func(event any) { in.hear(event, func(event any) { in.heardIn(t, event) }) }),
 	)
 	t.ctx, t.cancel = ctx, cancel
 	in.async(func(context.Context) {
@@ -192,6 +192,8 @@ func (t *tab) learnHistory(h page.GetNavigationHistoryResult, url string, who ga
 
 // closeTarget closes a tab.
 func (in *instance) closeTarget(ctx context.Context, id target.ID) error {
+	ctx, cancel := context.WithTimeout(ctx, closeWait)
+	defer cancel()
 	_, err := chromedp.CallBrowser(ctx, target.CloseTarget, target.CloseTargetParams{TargetID: id})
 	return err
 }

@@ -78,6 +78,9 @@ func (b *Browser) Ensure(ctx context.Context) error {
 
 // current returns the running Chromium, a new one if need be.
 func (b *Browser) current() (*instance, error) {
+	if in := b.running(); in != nil && closed(in.gone) {
+		<-in.mourned // a call that follows at once gets the next one, too
+	}
 	b.starting.Lock()
 	defer b.starting.Unlock()
 	b.mu.Lock()
@@ -112,6 +115,7 @@ func (b *Browser) mourn(in *instance) {
 	closing := b.closed
 	b.in = nil
 	clear(b.public)
+	close(in.mourned)
 	b.mu.Unlock()
 	b.ledger.ClearAllowlists()
 	for _, t := range b.ledger.Tabs() {

@@ -44,6 +44,9 @@ type Config struct {
 	// Decide is the policy. Nil means gate.Decide; tests open this gate with it, to
 	// see that the other holds alone.
 	Decide func(gate.Query) gate.Decision
+	// Hear takes each DevTools event and what hands it on. Nil hands it on at once;
+	// tests lose, delay and reorder events with it.
+	Hear func(event any, handOn func())
 
 	Log *slog.Logger // nil discards
 

@@ -33,6 +33,7 @@ type instance struct {
 
 	mailbox  *mailbox
 	gone     chan struct{} // closed when the browser is gone
+	mourned  chan struct{} // closed when Browser knows, too
 	idle     chan struct{} // closed when the loop has ended
 	goneOnce sync.Once
 	stopOnce sync.Once
@@ -56,6 +57,7 @@ func newInstance(c *Config, p *profile) *instance {
 		profile:        p,
 		mailbox:        newMailbox(),
 		gone:           make(chan struct{}),
+		mourned:        make(chan struct{}),
 		idle:           make(chan struct{}),
 		cancel:         func() {},
 		tabs:           map[target.ID]*tab{},
@@ -100,6 +102,19 @@ func (in *instance) do(f func()) error {
 	}
 }
 
+// unlessGone runs commands and waits for them, but no longer than the browser
+// lasts: while a listener stands still chromedp holds a lock that no context ends.
+func (in *instance) unlessGone(commands func()) error {
+	done := make(chan struct{})
+	in.wg.Go(func() { defer close(done); commands() })
+	select {
+	case <-done:
+		return nil
+	case <-in.gone:
+		return ErrGone
+	}
+}
+
 // async runs a command on a goroutine of its own.
 func (in *instance) async(f func(ctx context.Context)) {
 	in.wg.Go(func() { f(in.ctx) })
@@ -131,15 +146,14 @@ func (in *instance) stop(ctx context.Context) error {
 	var err error
 	in.stopOnce.Do(func() {
 		in.ledger.Arm(false)
-		if in.browser != nil {
+		if in.browser != nil && !closed(in.gone) {
 			polite, cancel := context.WithTimeout(in.ctx, 2*time.Second)
 			_ = chromedp.Cancel(polite) // what does not end politely is killed next
 			cancel()
 		}
 		in.cancel()
 		in.lost()
-		in.awaitLoop()
-		in.wg.Wait()
+		in.awaitIdle()
 		if err = in.profile.close(); err != nil {
 			err = fmt.Errorf("removing the temporary profile: %w", err)
 		}
@@ -147,13 +161,25 @@ func (in *instance) stop(ctx context.Context) error {
 	return err
 }
 
-// awaitLoop leaves a loop that stalls behind: waiting for it would stall as well.
-func (in *instance) awaitLoop() {
+// awaitIdle leaves a loop or a command that stalls behind: waiting for it would
+// stall as well.
+func (in *instance) awaitIdle() {
 	if in.browser == nil {
-		return // it was never begun
+		return // nothing was begun
 	}
+	idle := make(chan struct{})
+	go func() {
+		<-in.idle
+		in.wg.Wait()
+		close(idle)
+	}()
 	select {
-	case <-in.idle:
-	case <-time.After(time.Second):
+	case <-idle:
+	case <-time.After(idleWait):
+		in.log.Error("not everything of the browser has ended")
 	}
 }
+
+// idleWait bounds how long what is under way may take to notice that the browser
+// is gone.
+const idleWait = 2 * time.Second

@@ -28,6 +28,9 @@ func launch(c *Config) (*instance, error) {
 	if err != nil {
 		return nil, &StartError{err, "close the other Sallyport, or set browser.profile to another directory"}
 	}
+	if c.StallWait == 0 {
+		c.StallWait = stallWait
+	}
 	in := newInstance(c, p)
 	if err := in.start(path); err != nil {
 		in.stop(context.Background())
@@ -60,7 +63,7 @@ func (in *instance) start(path string) error {
 	failed := time.AfterFunc(startTimeout, in.cancel)
 	defer failed.Stop()
 	// The first call starts the process; its life is bound to ctx.
-	if err := chromedp.ListenBrowser(ctx, in.heard); err != nil {
+	if err := chromedp.ListenBrowser(ctx, func(event any) { in.hear(event, in.heard) }); err != nil {
 		return fmt.Errorf("starting %s: %w", path, err)
 	}
 	in.browser = chromedp.FromContext(ctx).Browser

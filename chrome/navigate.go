@@ -257,8 +257,10 @@ func (in *instance) abandon(ctx context.Context, a *agentCall) (NavigateResult, 
 	}
 	in.record(a, code)
 	if current {
-		in.stopLoading(a.tab) // before the answer, so that it can't stop the next load
-		in.unhang(a.tab)
+		// Before the answer, so that it can't stop the next load.
+		if gone := in.unlessGone(func() { in.stopLoading(a.tab); in.unhang(a.tab) }); gone != nil {
+			return NavigateResult{}, gone
+		}
 	}
 	got := <-a.done
 	return got.NavigateResult, got.err

@@ -21,10 +21,11 @@ func (in *instance) openTab(ctx context.Context, s ledger.SessionID) (ledger.Tab
 	if err := in.do(func() { in.creating++ }); err != nil {
 		return "", err
 	}
-	yes := true
-	made, err := chromedp.CallBrowser(in.ctx, target.CreateTarget, target.CreateTargetParams{
-		URL: "about:blank", NewWindow: &yes, Background: &yes, Width: int64(in.cfg.Width), Height: int64(in.cfg.Height),
-	})
+	var made target.CreateTargetResult
+	var err error
+	if gone := in.unlessGone(func() { made, err = in.createTarget() }); gone != nil {
+		return "", gone
+	}
 	attached := make(chan error, 1)
 	var id ledger.TabID
 	if gone := in.do(func() {
@@ -52,6 +53,16 @@ func (in *instance) openTab(ctx context.Context, s ledger.SessionID) (ledger.Tab
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
+}
+
+// createTarget gives Chromium as long as a page may take to load.
+func (in *instance) createTarget() (target.CreateTargetResult, error) {
+	ctx, cancel := context.WithTimeoutCause(in.ctx, in.cfg.NavigateTimeout, errNavigateTimeout)
+	defer cancel()
+	yes := true
+	return chromedp.CallBrowser(ctx, target.CreateTarget, target.CreateTargetParams{
+		URL: "about:blank", NewWindow: &yes, Background: &yes, Width: int64(in.cfg.Width), Height: int64(in.cfg.Height),
+	})
 }
 
 // orGone prefers the plain truth when the browser is what failed.
@@ -103,7 +114,11 @@ func (in *instance) closeTab(ctx context.Context, id ledger.TabID) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, closeWait)
 	defer cancel()
-	if err := in.closeTarget(in.ctx, t.target); err != nil {
+	var err error
+	if gone := in.unlessGone(func() { err = in.closeTarget(in.ctx, t.target) }); gone != nil {
+		return gone
+	}
+	if err != nil {
 		return in.orGone(fmt.Errorf("closing %s: %w", id, err))
 	}
 	select {

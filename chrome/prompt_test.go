@@ -42,7 +42,7 @@ func newDesk(t *testing.T) *desk {
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
 	l := ledger.New(ledger.Config{})
-	c := &Config{Ledger: l, ProxyAddr: "127.0.0.1:9", Pin: "none", Width: 900, Height: 700, Log: log, Witness: l.Witness, Decide: gate.Decide, StallWait: 10 * time.Second}
+	c := &Config{Ledger: l, ProxyAddr: "127.0.0.1:9", Pin: "none", Width: 900, Height: 700, Log: log, Witness: l.Witness, Decide: gate.Decide}
 	d := &desk{t: t, person: display.Person()}
 	c.opened = func() {
 		if w := d.window.Load(); w != nil {
