@@ -73,6 +73,7 @@ func newGates(t testing.TB, change func(*proxy.Config, *chrome.Config), domains 
 	if change != nil {
 		change(&pc, &cc)
 	}
+	g.Ledger = cc.Ledger
 	p, err := proxy.New(pc)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -80,7 +81,10 @@ func newGates(t testing.TB, change func(*proxy.Config, *chrome.Config), domains 
 	stopped := make(chan struct{})
 	go func() { served <- p.Serve(ctx); close(stopped) }()
 	g.proxyAddr, g.stopProxy = p.Addr(), func() { cancel(); <-stopped }
-	cc.ProxyAddr, cc.PrivateAddrs = p.Addr(), p.PrivateAddrs
+	cc.PrivateAddrs = p.PrivateAddrs
+	if cc.ProxyAddr == "" {
+		cc.ProxyAddr = p.Addr()
+	}
 	g.browser, err = chrome.New(cc)
 	require.NoError(t, err)
 	t.Cleanup(func() {
