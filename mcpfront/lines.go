@@ -13,6 +13,18 @@ const maxLine = 4 << 20
 // errLongLine is a line over maxLine. The reader is then at the next line.
 var errLongLine = errors.New("the message is longer than 4 MiB")
 
+// skipMark takes the byte order mark off that some programs begin a stream of
+// UTF-8 with. A single first byte tells whether to wait for the rest of one.
+func skipMark(r *bufio.Reader) {
+	const mark = "\ufeff"
+	for n := 1; n <= len(mark); n++ {
+		if head, err := r.Peek(n); err != nil || string(head) != mark[:n] {
+			return // an error comes again, at the next read
+		}
+	}
+	_, _ = r.Discard(len(mark))
+}
+
 // readLine returns the next line without its newline. A last line may lack one.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte

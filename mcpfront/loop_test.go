@@ -45,6 +45,20 @@ func TestAGarbageLineIsAnsweredAndTheLoopGoesOn(t *testing.T) {
 	assert.Equal(t, 7.0, f.next().ID, "just under 4 MiB is a message like others")
 }
 
+func TestAMarkOfTheByteOrderBeforeTheFirstLineIsSkipped(t *testing.T) {
+	f := newFront(t)
+	f.send("\ufeff" + `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	assert.Nil(t, f.next().Error)
+	f.send("\ufeff" + `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+	f.refused(f.next(), -32700, "JSON") // nowhere else
+}
+
+func TestArgumentsThatAreNullAreNone(t *testing.T) {
+	f := newFront(t)
+	f.content(f.do("browser_get_allowed_domains", "null"))
+	f.refused(f.do("browser_tab_close", "null"), -32602, "tab_id: is missing")
+}
+
 func TestOtherCallsAreAnsweredWhileThePersonThinks(t *testing.T) {
 	t.Parallel()
 	f := newFront(t)
@@ -143,7 +157,7 @@ func TestLinesThatAreNoMessagesAreNamed(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, 1.0, -32602, "name"},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}`, 1.0, -32602, "name"},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"browser_tab_list","arguments":[]}}`, 1.0, -32602, "arguments"},
-		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"browser_tab_list","arguments":null}}`, 1.0, -32602, "arguments"},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"browser_tab_list","arguments":7}}`, 1.0, -32602, "arguments"},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"browser_tab_list","_meta":7}}`, 1.0, -32602, "_meta"},
 		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":7}}`, 1.0, -32602, "protocolVersion"},
 		{`{"jsonrpc":"2.0","id":1,"method":"resources/list"}`, 1.0, -32601, "resources"},

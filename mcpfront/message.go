@@ -85,7 +85,7 @@ func (m *incoming) readParams(parts map[string]json.RawMessage) *invalid {
 			return wrong("name: is missing; it names the tool to call")
 		case !isText(name):
 			return wrong("name: must be a string")
-		case arguments != nil && arguments[0] != '{':
+		case arguments != nil && arguments[0] != '{' && string(arguments) != "null": // null is none
 			return wrong("arguments: must be an object")
 		}
 	}

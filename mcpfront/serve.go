@@ -158,6 +158,7 @@ type input struct {
 // readLines hands lines on until in ends, or nobody wants them any more.
 func readLines(ctx context.Context, in io.Reader, lines chan<- input) {
 	r := bufio.NewReaderSize(in, 64<<10)
+	skipMark(r)
 	for {
 		line, err := readLine(r)
 		select {
