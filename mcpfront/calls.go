@@ -46,6 +46,8 @@ func (c *connection) take(calls context.Context, line []byte) {
 	case m.id == nil && m.line == nil:
 	case m.id == nil:
 		c.handleMessage(calls, m.line)
+	case m.method == string(mcp.MethodInitialize) && c.initialized:
+		c.fail(invalid{m.id, mcp.INVALID_REQUEST, "this session is initialized already"})
 	default:
 		c.serve(calls, m)
 	}
@@ -73,6 +75,8 @@ func (c *connection) serve(calls context.Context, m *incoming) {
 		// Both change what the lines behind them mean, and neither waits for anything.
 		made := answer()
 		answer = func() mcp.JSONRPCMessage { return made }
+		_, well := made.(mcp.JSONRPCResponse)
+		c.initialized = c.initialized || well && m.method == string(mcp.MethodInitialize)
 	}
 	c.running.Go(func() {
 		defer cancel(nil)

@@ -17,13 +17,14 @@ import (
 )
 
 func TestBothErasOfTheProtocolWork(t *testing.T) {
-	f := newFront(t)
 	for _, version := range []string{"2024-11-05", "2025-06-18", "2025-11-25"} {
+		f := newFront(t)
 		f.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":{},"clientInfo":{"name":"Evil\u202eClient\u0000","version":"1"}}}`)
 		got := f.next()
 		assert.Equal(t, version, got.Result["protocolVersion"])
 		assert.Contains(t, got.Result["instructions"], "browser_set_allowed_domains")
 	}
+	f := newFront(t)
 	f.send(`{"jsonrpc":"2.0","id":2,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"new","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`)
 	assert.Nil(t, f.next().Error)
 }

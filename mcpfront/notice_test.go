@@ -82,3 +82,15 @@ func TestAClientIsNamedAsItSaysButCleanly(t *testing.T) {
 	require.Nil(t, f.next().Error)
 	assert.Equal(t, "new", f.ledger.Client(f.session()))
 }
+
+func TestAClientKeepsItsFirstName(t *testing.T) {
+	t.Parallel()
+	f := newFront(t)
+	f.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":7}}`)
+	f.refused(f.next(), -32602, "")
+	require.Nil(t, f.initialize("first").Error, "an initialize that was refused is none")
+	f.refused(f.initialize("Your bank"), -32600, "this session is initialized already")
+	f.send(`{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"Your bank","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`)
+	require.Nil(t, f.next().Error)
+	assert.Equal(t, "first", f.ledger.Client(f.session()))
+}

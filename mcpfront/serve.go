@@ -33,6 +33,8 @@ type connection struct {
 	asking  context.Context
 	opening chan struct{} // 1: one call at a time makes the session's first tab
 
+	initialized bool // by an initialize that was answered; the reading loop's alone
+
 	mu    sync.Mutex // guards below
 	calls map[string]*inflight
 	uses  map[ledger.TabID]uint64 // when a tab was opened or navigated last

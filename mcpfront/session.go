@@ -19,6 +19,7 @@ type mcpSession struct {
 
 	mu          sync.Mutex // guards below
 	initialized bool
+	introduced  bool // a client keeps its first name: the person may be reading it
 	level       mcp.LoggingLevel
 	info        mcp.Implementation
 	can         mcp.ClientCapabilities
@@ -60,8 +61,14 @@ func (s *mcpSession) GetLogLevel() mcp.LoggingLevel {
 
 func (s *mcpSession) SetClientInfo(info mcp.Implementation) {
 	s.mu.Lock()
-	s.info = info
+	again := s.introduced
+	if !again {
+		s.info, s.introduced = info, true
+	}
 	s.mu.Unlock()
+	if again {
+		return
+	}
 	s.named(cleanName(info.Name))
 }
 
