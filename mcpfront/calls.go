@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 
 	"sallyport/gate"
 )
@@ -112,7 +113,10 @@ func complete(answer mcp.JSONRPCMessage, call *inflight) mcp.JSONRPCMessage {
 		case call.failure != nil:
 			a.Error = *call.failure
 		case a.Error.Code == mcp.INVALID_REQUEST && strings.HasPrefix(a.Error.Message, "unparsable"):
-			a.Error.Code = mcp.INVALID_PARAMS
+			// Of what params.go does not check; the rest of the message is Go's.
+			a.Error.Code, a.Error.Message = mcp.INVALID_PARAMS, "params: are not as this method takes them"
+		case strings.HasSuffix(a.Error.Message, ": "+server.ErrToolNotFound.Error()):
+			a.Error.Message = strings.TrimSuffix(a.Error.Message, ": "+server.ErrToolNotFound.Error()) + "; tools/list has them all"
 		}
 		return a
 	}

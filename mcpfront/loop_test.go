@@ -160,12 +160,19 @@ func TestLinesThatAreNoMessagesAreNamed(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"browser_tab_list","arguments":[]}}`, 1.0, -32602, "arguments"},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"browser_tab_list","arguments":7}}`, 1.0, -32602, "arguments"},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"browser_tab_list","_meta":7}}`, 1.0, -32602, "_meta"},
-		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":7}}`, 1.0, -32602, "protocolVersion"},
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":7}}`, 1.0, -32602, "protocolVersion: must be a string"},
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientInfo":[]}}`, 1.0, -32602, "clientInfo: must be an object"},
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientInfo":{"name":7}}}`, 1.0, -32602, "clientInfo.name: must be a string"},
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientInfo":{"icons":7}}}`, 1.0, -32602, "params: are not as"},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"?"}}`, 1.0, -32602, "cursor: must be a nextCursor"},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":7}}`, 1.0, -32602, "cursor: must be a nextCursor"},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"browser_nope"}}`, 1.0, -32602, "tool 'browser_nope' not found; tools/list"},
 		{`{"jsonrpc":"2.0","id":1,"method":"resources/list"}`, 1.0, -32601, "resources"},
 	} {
 		f.send(test.line)
 		m := f.next()
 		f.refused(m, test.code, test.says)
+		assert.NotRegexp(t, "unmarshal|Go |base64|unparsable", m.Error.Message, "what the code is made of")
 		assert.Equal(t, test.id, m.ID, test.line)
 	}
 	for _, silent := range []string{``, `  `, `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":1,"error":{}}`, `{"jsonrpc":"2.0","method":"notifications/nothing","params":[]}`,

@@ -80,14 +80,15 @@ func (m *incoming) readParams(parts map[string]json.RawMessage) *invalid {
 		}
 	}
 	if m.method == string(mcp.MethodToolsCall) {
-		switch name, arguments := m.params["name"], m.params["arguments"]; {
+		switch name := m.params["name"]; {
 		case name == nil:
 			return wrong("name: is missing; it names the tool to call")
 		case !isText(name):
 			return wrong("name: must be a string")
-		case arguments != nil && arguments[0] != '{' && string(arguments) != "null": // null is none
-			return wrong("arguments: must be an object")
 		}
+	}
+	if message := m.wrongParam(); message != "" {
+		return wrong(message)
 	}
 	known := map[string]json.RawMessage{}
 	for _, name := range []string{"jsonrpc", "id", "method", "params"} {
@@ -110,10 +111,4 @@ func key(id json.RawMessage) string {
 		return "text " + text
 	}
 	return "number " + string(id)
-}
-
-func isText(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
-
-func isNumber(raw json.RawMessage) bool {
-	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }
