@@ -264,7 +264,7 @@ func TestWithoutADisplayNobodyCanBeAsked(t *testing.T) {
 }
 
 func TestSignalsEndItCleanly(t *testing.T) {
-	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		t.Run(signal.String(), func(t *testing.T) {
 			p := startProduct(t, fixtures.Start(t), nil)
 			p.firstTab(t) // Chromium runs

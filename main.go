@@ -27,7 +27,7 @@ func main() {
 	// A client that went away is an error of the next write, which ends the
 	// session in order; without this, it would kill the process.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // nobody reads: one is kept, the rest are dropped
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		<-ctx.Done()
 		stop() // a second signal ends the process at once
