@@ -54,7 +54,8 @@ func readOne(args arguments, name string) (err error) {
 }
 
 func FuzzMessages(f *testing.F) {
-	for _, seed := range []string{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"id":null,"method":"x","params":[]}`, `{"id":"\u0061","METHOD":1}`, `[`, `7`} {
+	for _, seed := range []string{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"id":null,"method":"x","params":[]}`, `{"id":"\u0061","METHOD":1}`, `[`, `7`,
+		`{"id":1,"method":"initialize","params":{"clientInfo":{"name":7}}}`, `{"id":1,"method":"tools/list","params":{"cursor":"AA=="}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
