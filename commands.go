@@ -20,15 +20,8 @@ func newCommand(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return usageError{fmt.Errorf("%q is no command%s", args[0], suggestion(c, args[0]))}
-		},
-		RunE: func(*cobra.Command, []string) error {
-			return usageError{errors.New("a command is missing")}
-		},
+		Args:          noCommand,
+		RunE:          missingCommand,
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("sallyport {{.Version}}\n")
@@ -52,14 +45,42 @@ func newCommand(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 			},
 		})
 	}
-	root.AddCommand(&cobra.Command{
+	for _, c := range []*cobra.Command{versionCommand(stdout), configCommand(stdout)} {
+		c.SetUsageTemplate(usageWithoutSettings)
+		root.AddCommand(c)
+	}
+	return root
+}
+
+// usageWithoutSettings is the help of commands that read no configuration.
+const usageWithoutSettings = `Usage:
+  {{.CommandPath}}{{if .HasAvailableSubCommands}} COMMAND
+
+Commands:{{range .Commands}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
+`
+
+func versionCommand(stdout io.Writer) *cobra.Command {
+	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArguments, // whatever the configuration is
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(stdout, "sallyport", version)
 			return err
 		},
+	}
+}
+
+func configCommand(stdout io.Writer) *cobra.Command {
+	config := &cobra.Command{Use: "config", Short: "Print an example of the configuration", Args: noCommand, RunE: missingCommand}
+	config.SuggestionsMinimumDistance = 2
+	config.AddCommand(&cobra.Command{
+		Use: "example", Short: "Print a configuration file with every setting and its default", Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := stdout.Write(exampleJSON)
+			return err
+		},
 	})
-	return root
+	return config
 }
 
 // streams are those of the process. out belongs to the protocol, or to what a
@@ -78,6 +99,18 @@ var commands = []struct {
 	{"mcp", "Serve MCP on stdio, with a Chromium of its own", runMCP},
 	{"demo", "Show the main job on a small web of its own; you are the person", runDemo},
 	{"doctor", "Say what is missing on this machine, and how to mend it", runDoctor},
+}
+
+// noCommand and missingCommand are of a command that is only a group of others.
+func noCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usageError{fmt.Errorf("%q is no command%s", args[0], suggestion(c, args[0]))}
+}
+
+func missingCommand(*cobra.Command, []string) error {
+	return usageError{errors.New("a command is missing")}
 }
 
 // suggestion names the command that may have been meant.

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,42 @@ func TestTheExampleHasEveryKeyWithItsDefault(t *testing.T) {
 	assert.Equal(t, 30*time.Second, standard.Navigate.Timeout)
 	assert.Equal(t, time.Minute, standard.Lease.TTL)
 	assert.True(t, standard.Ledger.Redact)
+}
+
+func TestHelpAndTheReadmeSayOfEachSettingWhatItDoes(t *testing.T) {
+	s := addSettings(pflag.NewFlagSet("test", pflag.ContinueOnError))
+	var stdout, stderr strings.Builder
+	require.Zero(t, run(t.Context(), []string{"mcp", "--help"}, strings.NewReader(""), &stdout, &stderr))
+	for _, key := range s.names() {
+		assert.NotEmpty(t, sentences[key], key)
+		assert.Regexp(t, "--"+flagName(key)+".* "+regexp.QuoteMeta(sentences[key]), stdout.String())
+	}
+	assert.Len(t, sentences, len(s.keys), "and of nothing else")
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	assert.True(t, strings.Contains(string(readme), s.table()), "README.md's table should be:\n%s", s.table())
+}
+
+func TestCommandsWithoutAConfigurationShowNoSettings(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"version", "--help"}, {"config", "--help"}, {"config", "example", "--help"}} {
+		var stdout, stderr strings.Builder
+		assert.Zero(t, run(t.Context(), args, strings.NewReader(""), &stdout, &stderr))
+		assert.Contains(t, stdout.String(), "sallyport "+args[0])
+		assert.NotContains(t, stdout.String(), "--browser-path")
+	}
+}
+
+func TestTheExampleOfTheConfigurationIsPrinted(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr strings.Builder
+	assert.Zero(t, run(t.Context(), []string{"config", "example"}, strings.NewReader(""), &stdout, &stderr))
+	assert.Equal(t, string(exampleJSON), stdout.String())
+	assert.Empty(t, stderr.String())
+	for args, says := range map[string]string{"config": "a command is missing", "config exmaple": "did you mean example?", "config example x": "not expected"} {
+		assert.Equal(t, 2, run(t.Context(), strings.Fields(args), strings.NewReader(""), &stdout, &stderr), args)
+		assert.Contains(t, stderr.String(), says)
+	}
 }
 
 func TestVariablesOverrideTheFileAndFlagsOverrideBoth(t *testing.T) {

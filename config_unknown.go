@@ -77,7 +77,7 @@ func explain(name string, known []string) error {
 	if nearest != "" {
 		return fmt.Errorf("%s is no setting; did you mean %s?", shown(name), nearest)
 	}
-	return fmt.Errorf("%s is no setting; config.example.json has them all", shown(name))
+	return fmt.Errorf("%s is no setting; sallyport config example prints them all", shown(name))
 }
 
 // explainFlag makes a sentence of pflag's errors.

@@ -7,10 +7,11 @@
 //	sallyport mcp      MCP server on stdio, with a Chromium of its own
 //	sallyport demo     the main job on a small web of its own, with you at the window
 //	sallyport doctor   says what is missing on this machine, and how to mend it
+//	sallyport config   prints an example of the configuration
 //	sallyport version  prints the version
 //
 // Settings come from --config FILE, then SALLYPORT_... variables, then flags;
-// config.example.json has them all. Nothing skips the person's approval.
+// `sallyport config example` prints them all. Nothing skips the person's approval.
 package main
 
 import (

@@ -34,9 +34,9 @@ func addSettings(flags *pflag.FlagSet) *settings {
 		panic("config.example.json: " + err.Error()) // a programmer's mistake: a test reads it
 	}
 	s := &settings{flags: flags, keys: keys}
-	flags.StringVar(&s.file, "config", "", "JSON `FILE` of settings (config.example.json has them all)")
+	flags.StringVar(&s.file, "config", "", "JSON `FILE` of settings, such as sallyport config example prints")
 	for _, key := range s.names() {
-		usage := fmt.Sprintf("setting %s (default %s)", key, text(keys[key]))
+		usage := fmt.Sprintf("%s (default %s)", sentences[key], text(keys[key]))
 		if _, list := keys[key].([]any); list {
 			flags.StringArray(flagName(key), nil, usage) // given twice, it adds up
 			continue
