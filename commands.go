@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // version is set by the Makefile.
@@ -121,9 +123,24 @@ func suggestion(c *cobra.Command, given string) string {
 	return ""
 }
 
-func noArguments(_ *cobra.Command, args []string) error {
+func noArguments(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{fmt.Errorf("%q is not expected here", args[0])}
+		return usageError{fmt.Errorf("%q is not expected here%s", args[0], withEquals(c, args[0]))}
 	}
 	return nil
+}
+
+// withEquals is the hint for --browser-headless false: a flag that may stand alone
+// takes its value after an equals sign only.
+func withEquals(c *cobra.Command, given string) string {
+	if _, err := strconv.ParseBool(given); err != nil {
+		return ""
+	}
+	hint, before := "", "; write "
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if f.NoOptDefVal != "" && f.Value.String() == f.NoOptDefVal {
+			hint, before = hint+before+"--"+f.Name+"="+given, " or "
+		}
+	})
+	return hint
 }

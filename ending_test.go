@@ -92,6 +92,7 @@ func TestACommandLineThatMakesNoSenseIsAUsageError(t *testing.T) {
 		"no command":                 {nil, 2, "a command is missing"},
 		"an unknown command":         {[]string{"docter"}, 2, "did you mean doctor?"},
 		"an argument too many":       {[]string{"mcp", "good.test"}, 2, `"good.test" is not expected here`},
+		"a value without its equals": {[]string{"mcp", "--log-level", "info", "--browser-headless", "false"}, 2, `"false" is not expected here; write --browser-headless=false;`},
 		"a misspelt flag":            {[]string{"mcp", "--log-levl=debug"}, 2, "did you mean --log-level?"},
 		"a flag without its value":   {[]string{"mcp", "--log-level"}, 2, "needs an argument"},
 		"a flag that says yes":       {[]string{"mcp", "--yes"}, 2, "--yes: there is no setting that approves domains"},
