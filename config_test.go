@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -84,6 +85,35 @@ func TestTheExampleOfTheConfigurationIsPrinted(t *testing.T) {
 	}
 }
 
+func TestAWrongValueIsNamedWithWhereItCameFrom(t *testing.T) {
+	t.Parallel()
+	wrong := map[string]string{
+		"browser.window": "big", "browser.args": "--no-sandbox", "browser.profile": "here", "browser.headless": "x", "proxy.resolve": "x", "proxy.public_ranges": "x",
+		"proxy.upstream": "x", "prompt.timeout": "5", "navigate.timeout": "-1s", "lease.ttl": "x", "ledger.keep": "0", "ledger.max_size": "x",
+		"ledger.required": "true", "log.level": "loud", "log.format": "x", "host.socket": "x", "probe.listen": "x", "probe.domains": "*", "probe.mode": "x", "metrics.listen": "x",
+	}
+	for key, value := range wrong {
+		var usage usageError
+		_, err := loadWith(t, "", []string{variable(key) + "=" + value}, nil)
+		require.ErrorContains(t, err, variable(key)+": "+key)
+		assert.False(t, errors.As(err, &usage))
+		_, err = loadWith(t, "", nil, []string{"--" + flagName(key) + "=" + value})
+		require.ErrorContains(t, err, "--"+flagName(key)+": "+key)
+		assert.ErrorAs(t, err, &usage, "a wrong flag is a usage error, whatever is wrong with it")
+	}
+	_, err := loadWith(t, `{"log":{"level":"loud"}}`, nil, nil)
+	assert.ErrorContains(t, err, "config.json: log.level")
+	_, err = loadWith(t, `{"log":{"level":"info"}}`, []string{"SALLYPORT_LOG_LEVEL=loud"}, []string{"--log-format=json"})
+	assert.ErrorContains(t, err, "SALLYPORT_LOG_LEVEL: log.level must be")
+}
+
+func TestAFileMayBeginWithTheMarkOfTheByteOrder(t *testing.T) {
+	t.Parallel()
+	c, err := loadWith(t, "\ufeff"+`{"log":{"level":"debug"}}`, nil, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "debug", c.Log.Level)
+}
+
 func TestVariablesOverrideTheFileAndFlagsOverrideBoth(t *testing.T) {
 	file := `{"navigate":{"timeout":"10s"},"log":{"level":"warn"},"browser":{"window":"800x600","args":["--lang=de"]}}`
 	c, err := loadWith(t, file, []string{"SALLYPORT_NAVIGATE_TIMEOUT=20s", "SALLYPORT_LOG_LEVEL=error"}, []string{"--navigate-timeout", "40s", "--browser-headless"})
@@ -119,7 +149,7 @@ func TestAWrongSettingIsNamed(t *testing.T) {
 		`{"probe":{"listen":"x"}}`:                        "probe.listen",
 		`{"proxy":{"upstream":"socks5://x"}}`:             "proxy.upstream",
 		`{"prompt":{"timeout":"-1s"}}`:                    "prompt.timeout",
-		`{"prompt":{"timeout":60}}`:                       "prompt.timeout must be a string",
+		`{"prompt":{"timeout":60}}`:                       `prompt.timeout must be a duration such as "90s", not 60`,
 		`{"prompt":{"tmeout":"60s"}}`:                     "did you mean prompt.timeout?",
 		`{"prompt":{"auto_approve":true}}`:                "prompt.auto_approve: there is no setting that approves domains",
 		`{"domains":["a.test"]}`:                          "a person does",

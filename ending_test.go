@@ -97,7 +97,9 @@ func TestACommandLineThatMakesNoSenseIsAUsageError(t *testing.T) {
 		"a flag without its value":   {[]string{"mcp", "--log-level"}, 2, "needs an argument"},
 		"a flag that says yes":       {[]string{"mcp", "--yes"}, 2, "--yes: there is no setting that approves domains"},
 		"a short flag that says yes": {[]string{"mcp", "-y"}, 2, "-y: there is no setting that approves domains"},
-		"a wrong value":              {[]string{"mcp", "--log-level=loud"}, 1, "log.level"},
+		"a wrong value":              {[]string{"mcp", "--log-level=loud"}, 2, "--log-level: log.level must be debug"},
+		"a wrong duration":           {[]string{"mcp", "--prompt-timeout=5"}, 2, `--prompt-timeout: prompt.timeout must be a duration such as "90s"`},
+		"a wrong truth":              {[]string{"mcp", "--browser-headless=5"}, 2, "--browser-headless: browser.headless must be true or false"},
 		"a file that is not there":   {[]string{"mcp", "--config=/nowhere.json"}, 1, "/nowhere.json"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -26,14 +27,39 @@ type settings struct {
 	file  string
 	flags *pflag.FlagSet
 	keys  map[string]any // every key with its default
+	given map[string]origin
 }
+
+// origin is where a value that is no default came from.
+type origin struct {
+	name string // the file, the variable or the flag
+	flag bool
+}
+
+// blame makes an error of a value, which begins with its key, name the source too.
+func (s *settings) blame(err error) error {
+	for key, from := range s.given {
+		rest, is := strings.CutPrefix(err.Error(), key)
+		switch {
+		case !is || rest == "" || !strings.ContainsAny(rest[:1], " :["): // the key of another
+		case from.flag:
+			return usageError{fmt.Errorf("%s: %w", from.name, err)}
+		default:
+			return fmt.Errorf("%s: %w", from.name, err)
+		}
+	}
+	return err
+}
+
+// durations are the settings that are text which Go reads as one.
+var durations = []string{"prompt.timeout", "navigate.timeout", "lease.ttl"}
 
 func addSettings(flags *pflag.FlagSet) *settings {
 	keys, err := flatten(exampleJSON)
 	if err != nil {
 		panic("config.example.json: " + err.Error()) // a programmer's mistake: a test reads it
 	}
-	s := &settings{flags: flags, keys: keys}
+	s := &settings{flags: flags, keys: keys, given: map[string]origin{}}
 	flags.StringVar(&s.file, "config", "", "JSON `FILE` of settings, such as sallyport config example prints")
 	for _, key := range s.names() {
 		usage := fmt.Sprintf("%s (default %s)", sentences[key], text(keys[key]))
@@ -81,16 +107,19 @@ func (s *settings) load(environment []string) (Config, error) {
 	if err := s.loadFlags(v); err != nil {
 		return Config{}, err
 	}
-	for _, key := range []string{"prompt.timeout", "navigate.timeout", "lease.ttl"} {
-		if _, err := duration(key, v.GetString(key)); err != nil {
-			return Config{}, err
+	for _, key := range durations {
+		if err := duration(key, v.GetString(key)); err != nil {
+			return Config{}, s.blame(err)
 		}
 	}
 	var c Config
 	if err := v.UnmarshalExact(&c); err != nil {
 		return Config{}, fmt.Errorf("reading the settings: %w", err)
 	}
-	return c, c.validate()
+	if err := c.validate(); err != nil {
+		return Config{}, s.blame(err)
+	}
+	return c, nil
 }
 
 func (s *settings) loadFile(v *viper.Viper) error {
@@ -98,7 +127,7 @@ func (s *settings) loadFile(v *viper.Viper) error {
 	if err != nil {
 		return fmt.Errorf("reading --config: %w", err)
 	}
-	given, err := flatten(raw)
+	given, err := flatten(bytes.TrimPrefix(raw, []byte("\ufeff"))) // the mark that some editors begin a file with
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.file, err)
 	}
@@ -110,6 +139,7 @@ func (s *settings) loadFile(v *viper.Viper) error {
 			return fmt.Errorf("%s: %w", s.file, err)
 		}
 		v.Set(key, given[key])
+		s.given[key] = origin{name: s.file}
 	}
 	return nil
 }
@@ -136,6 +166,7 @@ func (s *settings) loadVariables(v *viper.Viper, environment []string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		v.Set(key, parsed)
+		s.given[key] = origin{name: name}
 	}
 	return nil
 }
@@ -155,6 +186,7 @@ func (s *settings) loadFlags(v *viper.Viper) error {
 			return usageError{fmt.Errorf("--%s: %w", flag.Name, err)}
 		}
 		v.Set(key, value)
+		s.given[key] = origin{"--" + flag.Name, true}
 	}
 	return nil
 }
@@ -184,6 +216,9 @@ func (s *settings) check(key string, value any) error {
 	case string:
 		_, ok = value.(string)
 		wanted = "a string"
+		if slices.Contains(durations, key) {
+			wanted = aDuration
+		}
 		if key == "ledger.max_size" && !ok {
 			_, ok = value.(float64)
 		}
@@ -222,11 +257,12 @@ func (s *settings) parse(key, given string) (any, error) {
 	return given, nil
 }
 
-// duration reads a setting that is Go's kind of duration.
-func duration(key, given string) (time.Duration, error) {
-	d, err := time.ParseDuration(given)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("%s must be a duration such as \"90s\", not %q", key, given)
+const aDuration = `a duration such as "90s"`
+
+// duration checks a setting that is Go's kind of duration.
+func duration(key, given string) error {
+	if d, err := time.ParseDuration(given); err != nil || d <= 0 {
+		return fmt.Errorf("%s must be %s, not %q", key, aDuration, given)
 	}
-	return d, nil
+	return nil
 }
