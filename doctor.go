@@ -35,7 +35,11 @@ type finding struct {
 func runDoctor(ctx context.Context, c Config, s streams) error {
 	findings := []finding{findProgram(ctx, c), findDisplay(c), findSandbox()}
 	findings = append(findings, findDirectories(c)...)
-	if findings[0].well {
+	switch {
+	case !findings[0].well:
+	case writable(os.TempDir()) != nil:
+		findings = append(findings, finding{false, "self-test: not run, since Chromium keeps a profile in the temporary directory", temporaryRemedy()})
+	default:
 		findings = append(findings, selfTest(ctx, c)...)
 	}
 	var unwell error
@@ -55,18 +59,29 @@ func runDoctor(ctx context.Context, c Config, s streams) error {
 func findProgram(ctx context.Context, c Config) finding {
 	path, err := chrome.FindProgram(c.Browser.Path)
 	if err != nil {
-		return finding{false, "Chromium: " + err.Error(), chromiumRemedy()}
+		return finding{false, "Chromium: " + err.Error(), programRemedy(c)}
 	}
 	if isSnap(path) {
-		return finding{false, "Chromium: " + path + " is a snap, which may not read a profile or a pipe of another program", chromiumRemedy()}
+		return finding{false, "Chromium: " + path + " is a snap, which may not read a profile or a pipe of another program", programRemedy(c)}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	said, err := exec.CommandContext(ctx, path, "--version").Output()
 	if err != nil {
-		return finding{false, "Chromium: " + path + " does not start: " + err.Error(), "install it anew, or another: " + chromiumRemedy()}
+		return finding{false, "Chromium: " + path + " does not start: " + err.Error(), programRemedy(c)}
 	}
 	return finding{true, "Chromium: " + path + ", " + strings.TrimSpace(string(said)), ""}
+}
+
+// programRemedy tells a browser.path that is wrong from a Chromium that is missing.
+func programRemedy(c Config) string {
+	if c.Browser.Path == "" {
+		return chromiumRemedy()
+	}
+	if found, err := chrome.FindProgram(""); err == nil && found != c.Browser.Path && !isSnap(found) {
+		return "browser.path is " + c.Browser.Path + "; leave it out, or set it to " + found + ", which is installed"
+	}
+	return "browser.path is " + c.Browser.Path + ", and no other Chromium was found: " + chromiumRemedy()
 }
 
 // chromiumRemedy is how Chromium is installed here.
@@ -153,59 +168,6 @@ func findSandbox() finding {
 		return finding{true, "sandbox: AppArmor gives namespaces only to programs that it knows; the self-test shows whether it knows this Chromium", "if it fails: install Google Chrome's .deb package, which brings its AppArmor profile"}
 	}
 	return finding{true, "sandbox: on", ""}
-}
-
-// findDirectories tries every directory that will be written. Only the temporary
-// one must be there already: the others are made when they are needed, and
-// doctor leaves nothing behind.
-func findDirectories(c Config) []finding {
-	type place struct{ name, dir string }
-	places := []place{{"temporary directory", os.TempDir()}}
-	if c.Browser.Profile != "ephemeral" {
-		places = append(places, place{"browser.profile", c.Browser.Profile})
-	}
-	if c.Ledger.Path != "" {
-		places = append(places, place{"ledger.path", filepath.Dir(c.Ledger.Path)})
-	}
-	if c.Host.Socket != "" {
-		places = append(places, place{"host.socket", filepath.Dir(c.Host.Socket)})
-	}
-	if c.Probe.CADir != "" {
-		places = append(places, place{"probe.ca_dir", c.Probe.CADir})
-	}
-	var all []finding
-	for i, p := range places {
-		probe := p.dir
-		if i > 0 {
-			probe = nearestThere(p.dir)
-		}
-		if err := writable(probe); err != nil {
-			all = append(all, finding{false, fmt.Sprintf("%s: %v", p.name, err), "mkdir -p " + p.dir + " && chmod u+rwx " + p.dir})
-			continue
-		}
-		all = append(all, finding{true, p.name + ": " + p.dir, ""})
-	}
-	return all
-}
-
-// nearestThere is the directory itself, or the one above in which it would be made.
-func nearestThere(dir string) string {
-	for {
-		parent := filepath.Dir(dir)
-		if _, err := os.Stat(dir); err == nil || parent == dir {
-			return dir
-		}
-		dir = parent
-	}
-}
-
-func writable(dir string) error {
-	f, err := os.CreateTemp(dir, "sallyport-doctor-")
-	if err != nil {
-		return err
-	}
-	f.Close()
-	return os.Remove(f.Name())
 }
 
 // listening is a ledger that notes which private hosts the proxy was asked for.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"sallyport/chrome"
 	"sallyport/fixtures"
 )
 
@@ -46,6 +48,56 @@ func TestDoctorNamesWhatMendsWhatIsMissing(t *testing.T) {
 	}
 }
 
+func TestDoctorTellsAWrongSettingFromAMissingChromium(t *testing.T) {
+	needChromium(t)
+	installed, err := chrome.FindProgram("")
+	require.NoError(t, err)
+	out, err := doctor(t, os.Environ(), "--browser-path", "/nowhere/chromium")
+	assert.Error(t, err)
+	assert.Contains(t, out, "browser.path is /nowhere/chromium; leave it out, or set it to "+installed)
+	assert.NotContains(t, out, "install ")
+	out, err = doctor(t, []string{"PATH=" + t.TempDir(), "HOME=" + t.TempDir()}, "--browser-path", "/nowhere/chromium")
+	assert.Error(t, err)
+	assert.Regexp(t, "browser.path is /nowhere/chromium, and no other Chromium was found: .*install", out)
+	out, err = doctor(t, append(os.Environ(), "TMPDIR=/proc/none"))
+	assert.Error(t, err)
+	assert.Regexp(t, "(?s)self-test: not run.*set TMPDIR", out)
+	assert.NotContains(t, out, "what Chromium misses")
+}
+
+func TestDoctorTriesTheAuditLogAsASessionDoes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "there.jsonl")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for path, mend := range map[string]string{
+		file:                       "",
+		dir + "/new.jsonl":         "",
+		dir + "/none/deep/l.jsonl": "mkdir -p " + dir + "/none/deep",
+		dir:                        "set ledger.path to a file",
+		file + "/under/a.file":     "ledger.path",
+		"/proc/none/ledger.jsonl":  "mkdir -p /proc/none",
+	} {
+		c, err := loadWith(t, "", nil, []string{"--ledger-path", path})
+		require.NoError(t, err)
+		audit, err := openAudit(c.Ledger, slog.New(slog.DiscardHandler))
+		audit.Close()
+		got := findLedger(path)
+		assert.Equal(t, err == nil, got.well, "%s: %v", got.what, err)
+		assert.Contains(t, got.what, "ledger.path: ")
+		assert.Contains(t, got.mend, mend)
+	}
+}
+
+func TestDoctorReadsTheRootsToTrust(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "roots.pem")
+	require.NoError(t, os.WriteFile(file, []byte("nothing"), 0o600))
+	assert.ErrorContains(t, readRoots(file), "holds no certificate")
+	assert.Error(t, readRoots(file+".none"))
+	assert.NoError(t, readRoots(fixtures.Start(t).RootFile()))
+}
+
 func TestASnapIsTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -69,7 +121,7 @@ func TestASnapIsTold(t *testing.T) {
 func TestDoctorTriesEveryDirectoryAndLeavesNoneBehind(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c, err := loadWith(t, "", nil, []string{"--browser-profile", dir + "/a/profile", "--ledger-path", dir + "/b/ledger.jsonl", "--host-socket", "/proc/none/host.sock", "--probe-ca-dir", dir})
+	c, err := loadWith(t, "", nil, []string{"--browser-profile", dir + "/a/profile", "--ledger-path", dir + "/ledger.jsonl", "--host-socket", "/proc/none/host.sock", "--probe-ca-dir", dir})
 	require.NoError(t, err)
 	said := map[bool]string{}
 	for _, f := range findDirectories(c) {
