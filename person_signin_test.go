@@ -63,8 +63,7 @@ func TestAPersonSendsFormsAndSignsIn(t *testing.T) {
 			w.somewhere(t, to)
 			w.types(t, "https://good2.test/?away"+kind)
 			w.somewhere(t, "https://good2.test/?away"+kind)
-			w.keys(t, "alt+Left")
-			w.somewhere(t, to)
+			w.turns(t, "alt+Left", to)
 			w.keys(t, "F5")
 			require.Eventually(t, func() bool { // Chromium asks whether to send the form again
 				return w.person.Key(t.Context(), "Return") == nil && w.heard(to, "POST") == 2

@@ -42,7 +42,7 @@ func newDesk(t *testing.T) *desk {
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
 	l := ledger.New(ledger.Config{})
-	c := &Config{Ledger: l, ProxyAddr: "127.0.0.1:9", Pin: "none", Width: 900, Height: 700, Log: log, Witness: l.Witness, Decide: gate.Decide}
+	c := &Config{Ledger: l, ProxyAddr: "127.0.0.1:9", Pin: "none", Width: 900, Height: 700, Log: log, Witness: l.Witness, Decide: gate.Decide, NavigateTimeout: 30 * time.Second}
 	d := &desk{t: t, person: display.Person()}
 	c.opened = func() {
 		if w := d.window.Load(); w != nil {
@@ -100,8 +100,12 @@ func (s *shown) eval(expression string) string {
 // answered.
 func (s *shown) ready() {
 	s.t.Helper()
-	require.NoError(s.t, s.person.Move(s.t.Context(), s.screen.X+s.screen.Width/2, s.screen.Y+s.screen.Height/2))
-	s.until(`String(document.documentElement.matches(':hover'))`, "true")
+	require.EventuallyWithT(s.t, func(c *assert.CollectT) {
+		at, err := s.person.WaitWindow(s.t.Context(), s.screen.Title) // it may have been placed anew
+		assert.NoError(c, err)
+		assert.NoError(c, s.person.Move(s.t.Context(), at.X+at.Width/2, at.Y+at.Height/2))
+		assert.Equal(c, "true", s.eval(`String(document.documentElement.matches(':hover'))`))
+	}, 10*time.Second, 100*time.Millisecond)
 	s.quiet()
 }
 
