@@ -83,6 +83,7 @@ var (
 // has a real Chromium come to it in each of the ways: both gates' own questions
 // must be answered as the front answered, whoever asks.
 func TestADecisionIsTheSameWhereverItIsAsked(t *testing.T) {
+	t.Parallel()
 	a := &asked{}
 	g := newGates(t, a.listen)
 	r := rand.New(rand.NewPCG(20, 26))

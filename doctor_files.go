@@ -44,7 +44,9 @@ func found(name, value string, err error, mend string) finding {
 	return finding{true, name + ": " + value, ""}
 }
 
-func makeDirectory(dir string) string { return "mkdir -p " + shown(dir) + " && chmod u+rwx " + shown(dir) }
+func makeDirectory(dir string) string {
+	return "mkdir -p " + shown(dir) + " && chmod u+rwx " + shown(dir)
+}
 
 func temporaryRemedy() string {
 	return makeDirectory(os.TempDir()) + ", or set TMPDIR to a directory that you can write"

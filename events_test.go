@@ -75,6 +75,7 @@ func either(of ...func(any) bool) func(any) bool {
 // page that then tries to leave the list. Where nothing is missed the call works as
 // ever; else it is refused when its time is up. The tab can be used afterwards.
 func TestALostEventOpensNothing(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		lost    func(event any) bool
 		opens   bool // the agent's call works
@@ -197,6 +198,7 @@ func starting(event any) (string, bool) {
 // TestEventsInAnotherOrderChangeNothing turns pairs of events round: what is
 // covered opens, and what is not is refused, whoever wants it.
 func TestEventsInAnotherOrderChangeNothing(t *testing.T) {
+	t.Parallel()
 	type order struct {
 		first, then func(any) (string, bool)
 		long        bool // left to a long run
@@ -240,6 +242,7 @@ func TestEventsInAnotherOrderChangeNothing(t *testing.T) {
 // TestAGestureCountsIfItIsKnownInTime makes a page's own navigation look like a
 // person's, before and after the pause that waits for it, and too late.
 func TestAGestureCountsIfItIsKnownInTime(t *testing.T) {
+	t.Parallel()
 	w := newWire(t, func(*chrome.Config) {}, "good.test")
 	tests := map[string]struct {
 		order   *swapped

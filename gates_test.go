@@ -176,6 +176,7 @@ func TestRedirectsAreRefusedAtTheHopThatLeavesTheList(t *testing.T) {
 }
 
 func TestAPageCannotLeaveTheListByItself(t *testing.T) {
+	t.Parallel()
 	g := newGates(t, nil, "good.test")
 	_, err := g.navigate(t, g.web.URL("good.test", fixtures.Query("/-/prerender", "to", "https://evil.test/")))
 	require.NoError(t, err) // that nothing came of it shows at the end
@@ -222,6 +223,7 @@ func TestAPageCannotLeaveTheListByItself(t *testing.T) {
 }
 
 func TestABlindLayerIsADisagreementAndTheDocumentGoes(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		change       func(*proxy.Config, *chrome.Config)
 		proxy, fetch string
@@ -245,6 +247,7 @@ func TestABlindLayerIsADisagreementAndTheDocumentGoes(t *testing.T) {
 }
 
 func TestNetworkFailuresAreToldUnderTheirRealName(t *testing.T) {
+	t.Parallel()
 	g := newGates(t, func(_ *proxy.Config, c *chrome.Config) { c.NavigateTimeout = 3 * time.Second },
 		"expired.test", "selfsigned.test", "wrongname.test", "reset.test", "empty.test", "closed.test", "badtls.test", "nodns.test", "silent.test", "good.test")
 	tests := map[string]string{
@@ -276,6 +279,7 @@ func TestNetworkFailuresAreToldUnderTheirRealName(t *testing.T) {
 }
 
 func TestAPageThatCameAndIsNotReadyIsNotToldAsNoAnswer(t *testing.T) {
+	t.Parallel()
 	g := newGates(t, func(_ *proxy.Config, c *chrome.Config) { c.NavigateTimeout = 3 * time.Second }, "good.test")
 	_, err := g.navigate(t, "https://good.test/-/trickle")
 	assert.ErrorContains(t, err, "the page came")

@@ -54,6 +54,7 @@ func (g *gates) readable(t *testing.T) {
 }
 
 func TestOnlyADocumentThatTodaysListCoversIsRead(t *testing.T) {
+	t.Parallel()
 	g := newGates(t, nil, "good.test", "nodns.test")
 	assert.Contains(t, g.unreadable(t).Why, "blank")
 
@@ -78,6 +79,7 @@ func TestOnlyADocumentThatTodaysListCoversIsRead(t *testing.T) {
 
 // TestABlobIsReadWhereItsOriginIsCovered is of a document that a page made.
 func TestABlobIsReadWhereItsOriginIsCovered(t *testing.T) {
+	t.Parallel()
 	base := servePages(t, map[string]string{
 		"/blob": `<script>setTimeout(() => location = URL.createObjectURL(new Blob(['<p>of a blob'], {type: 'text/html'})), 200)</script>`,
 	})
@@ -123,6 +125,7 @@ func TestWhereThePersonWentIsNotRead(t *testing.T) {
 // TestAPageThatComesAndGoesIsReadWhole reads while the tab goes back and forth
 // between two pages: what is said is of one of them.
 func TestAPageThatComesAndGoesIsReadWhole(t *testing.T) {
+	t.Parallel()
 	flip := func(name, to string) string {
 		return `<p id="w"></p><script>w.textContent = '` + name + ` '.repeat(2000); document.title = '` + name + `'; setTimeout(() => location = '` + to + `', 30)</script>`
 	}
@@ -150,6 +153,7 @@ func TestAPageThatComesAndGoesIsReadWhole(t *testing.T) {
 }
 
 func TestAPageThatDoesNotAnswerIsGivenUp(t *testing.T) {
+	t.Parallel()
 	base := servePages(t, map[string]string{"/busy": `<script>setTimeout(() => { for (;;); }, 100)</script>`})
 	g := newGates(t, nil, "127.0.0.1", "good.test")
 	g.open(t, base+"/busy")

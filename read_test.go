@@ -72,6 +72,7 @@ c</pre><table><tr><td>x<td>y<tr><td>z</table>
 </main><footer>Foot</footer>`
 
 func TestAnAgentReadsWhatAPersonSees(t *testing.T) {
+	t.Parallel()
 	base := servePages(t, map[string]string{"/hidden": hiddenPage})
 	g := newGates(t, nil, "127.0.0.1", "good.test")
 	g.open(t, base+"/hidden")
@@ -112,6 +113,7 @@ func (g *gates) inParts(t *testing.T, most int) {
 // TestAFrameThatIsNotApprovedIsNotRead is of frames in the page's own process and
 // in others.
 func TestAFrameThatIsNotApprovedIsNotRead(t *testing.T) {
+	t.Parallel()
 	g := newGates(t, nil, "good.test")
 	g.open(t, g.web.URL("good.test", "/-/read/dashboard"))
 	text, outline := g.text(t).Text, g.outline(t)
@@ -137,6 +139,7 @@ func TestAFrameThatIsNotApprovedIsNotRead(t *testing.T) {
 }
 
 func TestRefsStayWhileTheDocumentDoes(t *testing.T) {
+	t.Parallel()
 	base := servePages(t, map[string]string{
 		"/a": `<button onclick="1">Old</button><script>setTimeout(() => document.body.insertAdjacentHTML('afterbegin', '<button>New</button>'), 300)</script>`,
 		"/b": `<button>Other</button>`,
@@ -157,6 +160,7 @@ func TestRefsStayWhileTheDocumentDoes(t *testing.T) {
 }
 
 func TestWaitingEndsWhenThePageIsAsAwaitedOrTheTimeIsUp(t *testing.T) {
+	t.Parallel()
 	base := servePages(t, map[string]string{
 		"/slow": `<p id="a">Loading  it</p><img src="/never"><script>setTimeout(() => a.textContent = 'Ready now', 400)</script>`,
 	})
@@ -178,6 +182,7 @@ func TestWaitingEndsWhenThePageIsAsAwaitedOrTheTimeIsUp(t *testing.T) {
 }
 
 func TestAPictureHasAtMostFourMegapixels(t *testing.T) {
+	t.Parallel()
 	g := newGates(t, nil, "good.test")
 	g.open(t, g.web.URL("good.test", "/-/read/big"))
 	shot, decoded := g.picture(t, chrome.PictureRequest{FullPage: true, JPEG: true})

@@ -185,6 +185,7 @@ func urlsToCompare(t *testing.T, made int) []string {
 // TestNoURLIsReadOtherwiseThanByChromium is of a sample in an ordinary run, and of
 // all with SALLYPORT_TEST_LONG=1. The gate may refuse more than Chromium does.
 func TestNoURLIsReadOtherwiseThanByChromium(t *testing.T) {
+	t.Parallel()
 	long := os.Getenv("SALLYPORT_TEST_LONG") != ""
 	made := sampledURLs
 	if long {
